@@ -1,0 +1,69 @@
+# Every target sets up .venv itself. `make` alone lists the targets.
+
+VENV := .venv
+BIN := $(VENV)/bin
+PIP = $(BIN)/python -m pip install -qq --disable-pip-version-check
+# The first interpreter that runs and is recent enough; override with `make PYTHON=...`.
+PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do \
+	$$p -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null && { echo $$p; break; }; done)
+TORCH := torch==2.13.0
+ARGS ?=
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help setup demo test check bench format train-setup clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(VENV)/.stamp-dev ## Set up .venv with everything the tests and checks need
+
+demo: $(VENV)/.stamp-plain ## Install the plain package and watch it prove and refute something
+	@$(BIN)/surefoot demo
+
+test: $(VENV)/.stamp-dev ## Run the tests; more pytest arguments in ARGS="-k name"
+	@$(BIN)/python -m pytest $(ARGS)
+
+check: $(VENV)/.stamp-dev ## Check format, lint, types, import contracts and the tree
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python tests/tree.py
+
+bench: $(VENV)/.stamp-dev ## Run the benchmarks; their arguments in ARGS
+	@test -d benchmarks || { echo "there is no benchmarks folder in this checkout"; exit 1; }
+	@$(BIN)/python -m benchmarks $(ARGS)
+
+format: $(VENV)/.stamp-dev ## Format the code and apply safe lint fixes
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+train-setup: $(VENV)/.stamp-train ## Add torch and stable-baselines3, so that no training test is skipped
+
+clean: ## Remove .venv, caches and build products
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/.stamp-venv:
+	@test -n "$(PYTHON)" || { echo "surefoot needs Python 3.11, 3.12 or 3.13; fix: make PYTHON=/path/to/python"; exit 1; }
+	@echo "creating $(VENV) with $(PYTHON)"
+	@$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.stamp-plain: pyproject.toml | $(VENV)/.stamp-venv
+	@echo "installing surefoot into $(VENV)"
+	@$(PIP) -e .
+	@touch $@
+
+$(VENV)/.stamp-dev: pyproject.toml | $(VENV)/.stamp-venv
+	@echo "installing surefoot and its development tools into $(VENV)"
+	@$(PIP) -e '.[dev]'
+	@touch $@ $(VENV)/.stamp-plain
+
+# torch first and pinned: stable-baselines3 alone would pull whichever is newest.
+$(VENV)/.stamp-train: pyproject.toml | $(VENV)/.stamp-dev
+	@echo "installing $(TORCH) and stable-baselines3 into $(VENV)"
+	@$(PIP) $(TORCH)
+	@$(PIP) -e '.[dev,train]'
+	@touch $@
