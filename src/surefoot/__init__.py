@@ -1,0 +1,1 @@
+"""surefoot: proofs, probabilities and shields for neural-network policies."""

@@ -1,0 +1,19 @@
+"""What every engine is: a frozen dataclass whose fields are its options, with two methods."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Protocol
+
+from surefoot.problem.problem import Problem
+from surefoot.verdict.verdict import Verdict
+from surefoot.work.budget import Budget
+
+
+class Engine(Protocol):
+    name: ClassVar[str]
+
+    def objection(self, problem: Problem) -> str | None:
+        """Why this engine cannot answer the problem, in one sentence; None if it can."""
+        ...
+
+    def check(self, problem: Problem, budget: Budget) -> Verdict: ...

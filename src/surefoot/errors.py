@@ -1,0 +1,68 @@
+"""Every exception surefoot raises on purpose.
+
+SurefootError
+  InvalidProblem        the input is wrong                        exit 2
+  Unsupported           the input is fine, surefoot cannot        exit 2
+  MissingBackend        an optional package is not installed      exit 2
+  SolverFailure         an external tool crashed                  exit 4
+  CertificationFailed   an engine's claim did not survive         exit 4
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class SurefootError(Exception):
+    """`what` went wrong, `where` (file and line, column or key path), and the `fix` a reader can apply."""
+
+    exit_code = 4
+
+    def __init__(self, what: str, *, fix: str = "", where: str = "") -> None:
+        super().__init__(what)
+        self.what, self.fix, self.where = what, fix, where
+
+    def __str__(self) -> str:
+        place = f"{self.where}: " if self.where else ""
+        remedy = f"; fix: {self.fix}" if self.fix else ""
+        return f"{place}{self.what}{remedy}"
+
+    def at(self, where: str) -> SurefootError:
+        """The same error with its place put in front (the file name, once it is known)."""
+        inner = f"{where}:{self.where}" if self.where else where
+        return type(self)(self.what, fix=self.fix, where=inner)
+
+
+class InvalidProblem(SurefootError):
+    exit_code = 2
+
+
+class Unsupported(SurefootError):
+    exit_code = 2
+
+
+class MissingBackend(SurefootError):
+    exit_code = 2
+
+
+class SolverFailure(SurefootError):
+    """A solver crashed or answered something impossible."""
+
+
+class CertificationFailed(SurefootError):
+    """An engine claimed something that its evidence does not show: a defect of surefoot."""
+
+
+def missing(package: str, extra: str) -> MissingBackend:
+    """The one-line error for an optional package that is not installed."""
+    return MissingBackend(f"this needs {package}", fix=f'pip install "surefoot[{extra}]"')
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """`did you mean `x`?` when a known name is close, otherwise the list of known names."""
+    names = list(known)
+    if close := get_close_matches(name, names, n=1):
+        return f"did you mean `{close[0]}`?"
+    shown = ", ".join(f"`{n}`" for n in names[:12]) + (", …" if len(names) > 12 else "")
+    return f"known names: {shown}" if names else "no names are declared"

@@ -1,0 +1,203 @@
+"""What a policy decides in a state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import exp, isfinite
+from typing import Any
+
+import numpy as np
+
+from surefoot.errors import InvalidProblem
+from surefoot.problem.environment import Arithmetic, Environment
+from surefoot.problem.evaluate import Undefined, evaluate
+from surefoot.problem.inference import infer, round_to_float32
+from surefoot.problem.names import chosen_name
+from surefoot.problem.network import Array32
+from surefoot.problem.policy import (
+    Branch,
+    Choose,
+    EdgesOf,
+    NeuralPolicy,
+    OraclePolicy,
+    Policy,
+    ProgramPolicy,
+    ShieldedPolicy,
+)
+from surefoot.problem.transition import Transition, enabled
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """`actions`: what the policy may pick (several only when it samples), with their probabilities."""
+
+    actions: Mapping[str, float] = field(default_factory=dict)
+    controls: Mapping[str, Any] = field(default_factory=dict)
+    outputs: tuple[float, ...] | None = None  # the network's float32 outputs
+    stalls: bool = False  # an action was due and some possible pick is not enabled
+    intervened: bool = False  # a shield replaced the proposal
+
+
+def action_names(policy: Policy, environment: Environment) -> tuple[str, ...]:
+    """The policy's actions in order: labels, or `component#edge` where it picks edges."""
+    match policy:
+        case NeuralPolicy(actions=EdgesOf(component, order)):
+            edges = next(c.edges for c in environment.components if c.name == component)
+            return tuple(f"{component}#{e}" for e in (order or range(len(edges))))
+        case NeuralPolicy(actions=tuple() as labels):
+            return labels
+        case ProgramPolicy(branches, labels):
+            inner = [n for b in branches for n in _branch_actions(b, environment)]
+            return tuple(dict.fromkeys((*labels, *inner)))
+        case ShieldedPolicy(inner_policy, _, fallback):
+            both = (*action_names(inner_policy, environment), *action_names(fallback, environment))
+            return tuple(dict.fromkeys(both))
+        case OraclePolicy(actions=labels):
+            return labels
+        case _:
+            raise InvalidProblem(f"unknown policy {policy!r}")
+
+
+def _branch_actions(branch: Branch, environment: Environment) -> tuple[str, ...]:
+    if isinstance(branch.then, str):
+        return (branch.then,)
+    return () if isinstance(branch.then, tuple) else action_names(branch.then, environment)
+
+
+def action_of(policy: Policy, environment: Environment, transition: Transition) -> str | None:
+    """Which of the policy's actions a transition carries out; None = the environment's own."""
+    names = action_names(policy, environment)
+    if transition.label in names:
+        return transition.label
+    for component, edge in transition.edges:
+        if (name := f"{environment.components[component].name}#{edge}") in names:
+            return name
+    return None
+
+
+def observation(policy: NeuralPolicy, environment: Environment, state: Mapping[str, Any]) -> Array32:
+    """The observed terms, each rounded once to float32."""
+    values = (evaluate(t, state, environment.arithmetic) for t in policy.observe)
+    return np.array([round_to_float32(v) for v in values], dtype=np.float32)
+
+
+def decide(policy: Policy, environment: Environment, state: Mapping[str, Any]) -> Decision:
+    """The policy's decision. Actions are empty where none of its own is enabled."""
+    if environment.controls:
+        return _controls(policy, environment, state)
+    own = {a for t in enabled(environment, state) if (a := action_of(policy, environment, t)) is not None}
+    return _action(policy, environment, state, own)
+
+
+def _network_outputs(
+    policy: NeuralPolicy, environment: Environment, state: Mapping[str, Any]
+) -> tuple[float, ...]:
+    outputs = infer(policy.network, observation(policy, environment, state)[None, :])[0]
+    if not np.all(np.isfinite(outputs)):
+        raise Undefined("the network's output is not finite here")
+    return tuple(float(o) for o in outputs)
+
+
+def _action(policy: Policy, environment: Environment, state: Mapping[str, Any], own: set[str]) -> Decision:
+    match policy:
+        case NeuralPolicy():
+            return _neural_action(policy, environment, state, own)
+        case ProgramPolicy(branches):
+            for branch in branches:
+                if evaluate(branch.when, state, environment.arithmetic):
+                    if isinstance(branch.then, str):
+                        return _single(branch.then, own)
+                    if isinstance(branch.then, tuple):
+                        raise InvalidProblem("a branch sets controls, but the environment has none")
+                    return _action(branch.then, environment, state, own)
+            return Decision(stalls=bool(own))
+        case ShieldedPolicy(inner, permits, fallback):
+            proposed = _action(inner, environment, state, own)
+            names = {
+                **state,
+                **{chosen_name(a): a in proposed.actions for a in action_names(inner, environment)},
+            }
+            if evaluate(permits, names, environment.arithmetic):
+                return proposed
+            return _overruled(_action(fallback, environment, state, own), proposed)
+        case OraclePolicy(_, oracle):
+            picked = oracle(state)
+            if not isinstance(picked, str):
+                raise InvalidProblem("the oracle must return an action label here")
+            return _single(picked, own)
+
+
+def _single(action: str, own: set[str], outputs: tuple[float, ...] | None = None) -> Decision:
+    return Decision({action: 1.0} if own else {}, outputs=outputs, stalls=bool(own) and action not in own)
+
+
+def _overruled(fallback: Decision, proposed: Decision) -> Decision:
+    return Decision(fallback.actions, fallback.controls, proposed.outputs, fallback.stalls, intervened=True)
+
+
+def _neural_action(
+    policy: NeuralPolicy, environment: Environment, state: Mapping[str, Any], own: set[str]
+) -> Decision:
+    outputs = _network_outputs(policy, environment, state)
+    names = action_names(policy, environment)
+    match policy.choose:
+        case Choose.ARGMAX:
+            return _single(names[outputs.index(max(outputs))], own, outputs)
+        case Choose.ARGMAX_APPLICABLE:
+            if not own:
+                return Decision(outputs=outputs)
+            best = max((i for i, n in enumerate(names) if n in own), key=lambda i: (outputs[i], -i))
+            return _single(names[best], own, outputs)
+        case Choose.SAMPLE:
+            largest = max(outputs)
+            weights = [exp(o - largest) for o in outputs]
+            shares = {n: w / sum(weights) for n, w in zip(names, weights, strict=True)}
+            return Decision(
+                shares if own else {}, outputs=outputs, stalls=bool(own) and not set(names) <= own
+            )
+        case Choose.VALUE:
+            raise InvalidProblem("`choose = value` needs an environment with controls")
+
+
+def _controls(policy: Policy, environment: Environment, state: Mapping[str, Any]) -> Decision:
+    match policy:
+        case NeuralPolicy():
+            outputs = _network_outputs(policy, environment, state)
+            return Decision(controls=_clipped(environment, outputs), outputs=outputs)
+        case ProgramPolicy(branches):
+            for branch in branches:
+                if evaluate(branch.when, state, environment.arithmetic):
+                    if isinstance(branch.then, str):
+                        raise InvalidProblem("a branch picks an action, but the environment has controls")
+                    if isinstance(branch.then, tuple):
+                        values = tuple(evaluate(t, state, environment.arithmetic) for t in branch.then)
+                        return Decision(controls=_clipped(environment, values))
+                    return _controls(branch.then, environment, state)
+            raise Undefined("no branch of the program applies in this state")
+        case ShieldedPolicy(inner, permits, fallback):
+            proposed = _controls(inner, environment, state)
+            if evaluate(permits, {**state, **proposed.controls}, environment.arithmetic):
+                return proposed
+            return _overruled(_controls(fallback, environment, state), proposed)
+        case OraclePolicy(_, oracle):
+            picked = oracle(state)
+            if isinstance(picked, str):
+                raise InvalidProblem("the oracle must return control values here")
+            return Decision(controls=_clipped(environment, picked))
+
+
+def _clipped(environment: Environment, values: tuple[Any, ...]) -> dict[str, Any]:
+    result: dict[str, Any] = {}
+    exact = environment.arithmetic is Arithmetic.EXACT
+    for control, value in zip(environment.controls, values, strict=True):
+        if isinstance(value, float) and not isfinite(value):
+            raise Undefined(f"control `{control.name}` is not finite")
+        number = Fraction(value) if exact else float(value)
+        if control.clipped:
+            low, high = (b if b is None or exact else float(b) for b in (control.low, control.high))
+            number = number if low is None else max(number, low)
+            number = number if high is None else min(number, high)
+        result[control.name] = number
+    return result

@@ -1,0 +1,125 @@
+"""Elementary functions, correctly rounded to float64 on every platform.
+
+The mathematical libraries of different machines differ in the last bit of `sin` or `exp`; a trace that
+replays here must replay elsewhere. Each function is computed with 60 decimal digits and rounded once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import ROUND_HALF_EVEN, Context, Decimal, localcontext
+from fractions import Fraction
+
+_PRECISION = 60
+_LARGEST_ANGLE = Decimal(10) ** 20
+
+
+def _series(first: Decimal, ratio: Callable[[int], Decimal]) -> Decimal:
+    """first * (1 + r1 + r1*r2 + …) until a term no longer matters."""
+    total = part = first
+    n = 1
+    while part and abs(part) > abs(total) * Decimal(10) ** -(_PRECISION + 5):
+        part *= ratio(n)
+        total += part
+        n += 1
+    return total
+
+
+def _pi() -> Decimal:
+    """Machin: pi = 16 atan(1/5) - 4 atan(1/239)."""
+
+    def inverse(n: int) -> Decimal:
+        square, power, total, k = Decimal(n * n), Decimal(1) / n, Decimal(0), 0
+        while abs(power) > Decimal(10) ** -110:
+            total += power / (2 * k + 1) * (-1) ** k
+            power /= square
+            k += 1
+        return total
+
+    return 16 * inverse(5) - 4 * inverse(239)
+
+
+with localcontext(Context(prec=115)):
+    PI = _pi()
+
+
+def _reduced(x: Decimal) -> Decimal:
+    if abs(x) > _LARGEST_ANGLE:
+        raise OverflowError("angle too large")
+    with localcontext(Context(prec=110)):
+        turns = (x / (2 * PI)).to_integral_value(ROUND_HALF_EVEN)
+        return x - turns * 2 * PI
+
+
+def _sin(x: Decimal) -> Decimal:
+    r = _reduced(x)
+    return _series(r, lambda n: -r * r / ((2 * n) * (2 * n + 1))) if r else Decimal(0)
+
+
+def _cos(x: Decimal) -> Decimal:
+    r = _reduced(x)
+    return _series(Decimal(1), lambda n: -r * r / ((2 * n - 1) * (2 * n)))
+
+
+def _atan(x: Decimal) -> Decimal:
+    if abs(x) > 1:
+        return (PI / 2).copy_sign(x) - _atan(1 / x)
+    halvings = 0
+    while abs(x) > Decimal("0.05"):
+        x = x / (1 + (1 + x * x).sqrt())
+        halvings += 1
+    total, power, k = Decimal(0), x, 0
+    while power and abs(power) > Decimal(10) ** -(_PRECISION + 10) * abs(x):
+        total += power / (2 * k + 1) * (-1) ** k
+        power *= x * x
+        k += 1
+    return total * Decimal(2**halvings)
+
+
+def _asin(x: Decimal) -> Decimal:
+    if abs(x) > 1:
+        raise ValueError("outside [-1, 1]")
+    return (PI / 2).copy_sign(x) if abs(x) == 1 else _atan(x / ((1 - x) * (1 + x)).sqrt())
+
+
+def _tanh(x: Decimal) -> Decimal:
+    if abs(x) > 100:
+        return Decimal(1).copy_sign(x)
+    e: Decimal = (2 * x).exp()
+    return (e - 1) / (e + 1)
+
+
+FUNCTIONS: dict[str, Callable[[Decimal], Decimal]] = {
+    "sqrt": lambda x: x.sqrt(),
+    "exp": lambda x: x.exp(),
+    "log": lambda x: x.ln(),
+    "sin": _sin,
+    "cos": _cos,
+    "tan": lambda x: _sin(x) / _cos(x),
+    "asin": _asin,
+    "acos": lambda x: PI / 2 - _asin(x),
+    "atan": _atan,
+    "tanh": _tanh,
+}
+
+
+def _decimal(value: Fraction) -> Decimal:
+    return Decimal(value.numerator) / Decimal(value.denominator)
+
+
+def elementary(name: str, value: Fraction) -> float:
+    """The float64 nearest to the function's true value."""
+    with localcontext(Context(prec=_PRECISION * 2 if name == "tanh" else _PRECISION + 10)):
+        return _round(FUNCTIONS[name](_decimal(value)))
+
+
+def power(base: Fraction, exponent: Fraction) -> float:
+    """base ** exponent for a positive base and any exponent, rounded once."""
+    with localcontext(Context(prec=_PRECISION + 10)):
+        return _round((_decimal(exponent) * _decimal(base).ln()).exp())
+
+
+def _round(value: Decimal) -> float:
+    if value.adjusted() < -400:  # would be an enormous fraction; it rounds to zero anyway
+        return 0.0
+    return float(Fraction(value))

@@ -1,0 +1,213 @@
+"""Feed-forward networks: a list of nodes over flat vectors, float32 as deployed, arrays read-only.
+
+Value 0 is the input; node i (counting from 0) produces value i+1 from values before it. Shapes, batches and
+branches that do not matter are resolved by the readers in `formats/`: here every value is one flat vector.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, fields
+from enum import Enum
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.errors import InvalidProblem
+
+Array32: TypeAlias = NDArray[np.float32]
+IndexArray: TypeAlias = NDArray[np.int64]
+
+
+def frozen(values: object) -> Array32:
+    """A read-only, contiguous float32 copy."""
+    array = np.array(values, dtype=np.float32, order="C")
+    array.setflags(write=False)
+    return array
+
+
+def frozen_indices(values: object) -> IndexArray:
+    array = np.array(values, dtype=np.int64)
+    array.setflags(write=False)
+    return array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Affine:
+    """weights @ x + bias; weights has one row per output."""
+
+    source: int
+    weights: Array32
+    bias: Array32
+
+
+class Constant(Enum):
+    ADD = "add"
+    MULTIPLY = "multiply"
+    DIVIDE = "divide"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Elementwise:
+    """x + c, x * c or x / c with a constant vector of the same width."""
+
+    source: int
+    kind: Constant
+    constant: Array32
+
+
+class Shape(Enum):
+    RELU = "relu"
+    LEAKY_RELU = "leaky_relu"  # parameter: slope below zero
+    CLIP = "clip"  # parameters: low, high
+    TANH = "tanh"
+    SIGMOID = "sigmoid"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Activation:
+    """A function applied to every entry."""
+
+    source: int
+    shape: Shape
+    parameters: tuple[float, ...] = ()  # exactly representable in float32
+
+
+class Pairing(Enum):
+    ADD = "add"
+    MULTIPLY = "multiply"
+    MAXIMUM = "maximum"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Combine:
+    """Entry by entry: left + right, left * right or the larger one."""
+
+    left: int
+    right: int
+    pairing: Pairing
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pick:
+    """The entries of x at these positions: slices, permutations, repetitions."""
+
+    source: int
+    indices: IndexArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Join:
+    """Several values one after the other."""
+
+    sources: tuple[int, ...]
+
+
+Node: TypeAlias = Affine | Elementwise | Activation | Combine | Pick | Join
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Network:
+    """`width` inputs; the result is the value of the last node (the input itself if there are none)."""
+
+    width: int
+    nodes: tuple[Node, ...]
+    name: str = "network"
+    notes: tuple[str, ...] = ()  # what the reader did: "softmax before argmax dropped"
+
+    def __post_init__(self) -> None:
+        self.widths()
+
+    def widths(self) -> tuple[int, ...]:
+        """The width of every value, input first; raises if the nodes do not fit together."""
+        widths = [self.width]
+        for number, node in enumerate(self.nodes):
+            if any(not 0 <= s <= number for s in sources(node)):
+                raise InvalidProblem(f"network node {number} reads a value that does not exist yet")
+            widths.append(_width(node, widths, number))
+        return tuple(widths)
+
+    @property
+    def outputs(self) -> int:
+        return self.widths()[-1]
+
+    def is_piecewise_linear(self) -> bool:
+        return not any(
+            (isinstance(n, Activation) and n.shape in (Shape.TANH, Shape.SIGMOID))
+            or (isinstance(n, Combine) and n.pairing is Pairing.MULTIPLY)
+            for n in self.nodes
+        )
+
+    def digest(self) -> str:
+        """SHA-256 of the structure and every weight: equal digests mean the same function, bit for bit."""
+        h = hashlib.sha256(str(self.width).encode())
+        for node in self.nodes:
+            h.update(type(node).__name__.encode())
+            for f in fields(node):
+                value = getattr(node, f.name)
+                h.update(
+                    value.tobytes() + str(value.shape).encode()
+                    if isinstance(value, np.ndarray)
+                    else repr(value).encode()
+                )
+        return h.hexdigest()
+
+    def __repr__(self) -> str:
+        return (
+            f"Network({self.name}, {self.width} inputs, {len(self.nodes)} nodes, sha256 {self.digest()[:12]})"
+        )
+
+
+def sources(node: Node) -> tuple[int, ...]:
+    """Which values a node reads."""
+    match node:
+        case Combine(left, right, _):
+            return (left, right)
+        case Join(several):
+            return several
+        case _:
+            return (node.source,)
+
+
+def _width(node: Node, widths: list[int], number: int) -> int:
+    def require(fits: bool) -> None:
+        if not fits:
+            raise InvalidProblem(
+                f"network node {number} ({type(node).__name__}) does not fit the width of its input"
+            )
+
+    match node:
+        case Affine(source, weights, bias):
+            require(
+                weights.ndim == 2 and weights.shape[1] == widths[source] and bias.shape == (weights.shape[0],)
+            )
+            return int(weights.shape[0])
+        case Elementwise(source, _, constant):
+            require(constant.shape == (widths[source],))
+            return widths[source]
+        case Activation(source, _, _):
+            return widths[source]
+        case Combine(left, right, _):
+            require(widths[left] == widths[right])
+            return widths[left]
+        case Pick(source, indices):
+            require(
+                indices.ndim == 1
+                and (indices.size == 0 or (indices.min() >= 0 and indices.max() < widths[source]))
+            )
+            return int(indices.size)
+        case Join(several):
+            return sum(widths[s] for s in several)
+
+
+def dense(layers: list[tuple[object, object]], hidden: Shape = Shape.RELU, name: str = "network") -> Network:
+    """A plain multi-layer network from (weights, bias) pairs, `hidden` between the layers."""
+    nodes: list[Node] = []
+    for i, (weights, bias) in enumerate(layers):
+        if i:
+            nodes.append(Activation(len(nodes), hidden))
+        nodes.append(Affine(len(nodes), frozen(weights), frozen(bias)))
+    first = nodes[0]
+    assert isinstance(first, Affine)
+    return Network(int(first.weights.shape[1]), tuple(nodes), name)

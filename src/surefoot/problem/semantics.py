@@ -1,0 +1,301 @@
+"""What a problem means: the reference against which encoders, compiled code and replay are tested.
+
+Decided here, once:
+- A state maps variable names to values and `@component` to the index of its location (where it has several).
+- The policy is asked where at least one action of its own is enabled (or where it sets controls). Transitions
+  that are not among its actions stay the environment's choice. Ties go to the lowest output.
+- An inapplicable choice stalls: only the environment's own transitions remain. A state without any enabled
+  transition is deadlocked. Neither is silently replaced by another action.
+- Guards decide what is enabled; values that the environment chooses must satisfy `assuming`.
+- Synchronised edges read the same state; updates of one index happen at once, lower indices first.
+- A value outside its variable's kind is an error of the model, not a state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import product
+from typing import Any, TypeAlias
+
+from surefoot.errors import InvalidProblem, Unsupported
+from surefoot.problem.decision import Decision, action_of, decide
+from surefoot.problem.environment import (
+    Array,
+    Bool,
+    Choice,
+    Edge,
+    Environment,
+    Int,
+    Kind,
+    Outcome,
+    Real,
+    Update,
+)
+from surefoot.problem.evaluate import Undefined, evaluate
+from surefoot.problem.names import (
+    DEADLOCKED,
+    STALLED,
+    chosen_action,
+    location_key,
+    location_parts,
+    output_index,
+)
+from surefoot.problem.problem import Problem
+from surefoot.problem.term import Apply, Op, Term, Var, free_names
+from surefoot.problem.transition import Transition, enabled
+
+State: TypeAlias = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """Which transition is taken, which outcome of each of its edges, and the values the environment chose."""
+
+    transition: Transition
+    outcomes: tuple[int, ...]
+    chosen: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Successor:
+    move: Move
+    probability: Fraction
+    state: State
+    rewards: Mapping[str, Any]
+
+
+class NotAStep(InvalidProblem):
+    """The move cannot be made in this state."""
+
+
+def conforms(value: Any, kind: Kind) -> bool:
+    """Is the value one of this kind?"""
+    match kind:
+        case Bool():
+            return isinstance(value, bool)
+        case Int(low, high):
+            whole = isinstance(value, int) and not isinstance(value, bool)
+            return whole and (low is None or low <= value) and (high is None or value <= high)
+        case Real(low, high):
+            number = isinstance(value, int | Fraction | float) and not isinstance(value, bool)
+            return number and (low is None or low <= value) and (high is None or value <= high)
+        case Array(element, length):
+            return (
+                isinstance(value, tuple) and len(value) == length and all(conforms(v, element) for v in value)
+            )
+
+
+def is_initial(environment: Environment, state: State) -> bool:
+    """Is this one of the states in which runs start?"""
+    if not all(v.name in state and conforms(state[v.name], v.kind) for v in environment.variables):
+        return False
+    for component in environment.components:
+        if len(component.locations) > 1:
+            index = state.get(location_key(component.name))
+            if not isinstance(index, int) or not 0 <= index < len(component.locations):
+                return False
+            if component.locations[index] not in component.initial:
+                return False
+    return bool(evaluate(environment.initial, state, environment.arithmetic))
+
+
+def decision(problem: Problem, state: State) -> Decision | None:
+    """What the policy does here; None when the problem has no policy."""
+    return None if problem.policy is None else decide(problem.policy, problem.environment, state)
+
+
+def transitions(problem: Problem, state: State) -> tuple[Transition, ...]:
+    """The transitions that policy and environment together permit in this state."""
+    environment, policy = problem.environment, problem.policy
+    made = decision(problem, state)
+    if policy is None or made is None:
+        return enabled(environment, state)
+    possible = enabled(environment, state, made.controls)
+    return tuple(t for t in possible if (a := action_of(policy, environment, t)) is None or a in made.actions)
+
+
+def choices(environment: Environment, transition: Transition) -> tuple[Choice, ...]:
+    """The values that the environment picks freely when it takes this transition."""
+    return tuple(c for edge in _edges(environment, transition) for c in edge.chosen)
+
+
+def outcomes(
+    environment: Environment,
+    state: State,
+    transition: Transition,
+    chosen: Mapping[str, Any],
+    controls: Mapping[str, Any],
+) -> Iterator[Successor]:
+    """Every outcome of positive probability, with the next state."""
+    names = {**state, **controls, **chosen}
+    edges = _edges(environment, transition)
+    for picks in product(*(range(len(e.outcomes)) for e in edges)):
+        parts = [e.outcomes[i] for e, i in zip(edges, picks, strict=True)]
+        likelihood = Fraction(1)
+        for part in parts:
+            likelihood *= Fraction(evaluate(part.probability, names, environment.arithmetic))
+        if likelihood < 0 or likelihood > 1:
+            raise Undefined(f"probability {likelihood} in transition `{transition.describe(environment)}`")
+        if likelihood > 0:
+            after = _next_state(environment, state, transition, parts, names)
+            rewards: dict[str, Any] = {}
+            for part in parts:
+                for reward, amount in part.rewards:
+                    rewards[reward] = rewards.get(reward, 0) + evaluate(amount, names, environment.arithmetic)
+            yield Successor(Move(transition, picks, dict(chosen)), likelihood, after, rewards)
+
+
+def _edges(environment: Environment, transition: Transition) -> list[Edge]:
+    return [environment.components[c].edges[e] for c, e in transition.edges]
+
+
+def _next_state(
+    environment: Environment,
+    state: State,
+    transition: Transition,
+    parts: list[Outcome],
+    names: Mapping[str, Any],
+) -> State:
+    after = dict(state)
+    updates = sorted((u for part in parts for u in part.updates), key=lambda u: u.index)
+    for index in dict.fromkeys(u.index for u in updates):
+        before = {**names, **after}
+        written: set[object] = set()
+        for update in (u for u in updates if u.index == index):
+            _write(environment, after, before, update, written)
+    for (number, _), part in zip(transition.edges, parts, strict=True):
+        component = environment.components[number]
+        if len(component.locations) > 1:
+            after[location_key(component.name)] = component.locations.index(part.target)
+    for variable in environment.variables:
+        if not conforms(after[variable.name], variable.kind):
+            raise Undefined(
+                f"`{variable.name}` becomes {after[variable.name]}, outside its kind, in transition "
+                f"`{transition.describe(environment)}`"
+            )
+    return after
+
+
+def _write(
+    environment: Environment,
+    after: dict[str, Any],
+    before: Mapping[str, Any],
+    update: Update,
+    written: set[object],
+) -> None:
+    value = evaluate(update.value, before, environment.arithmetic)
+    name, path = _place(environment, update.target, before)
+    if (name, path) in written:
+        raise Undefined(f"`{name}` is written twice in one step")
+    written.add((name, path))
+    after[name] = _placed(after[name], path, value)
+
+
+def _place(environment: Environment, target: Term, before: Mapping[str, Any]) -> tuple[str, tuple[int, ...]]:
+    match target:
+        case Var(name):
+            return name, ()
+        case Apply(Op.SELECT, (array, index)):
+            name, path = _place(environment, array, before)
+            return name, (*path, evaluate(index, before, environment.arithmetic))
+        case _:
+            raise InvalidProblem("an update's target must be a variable or an array element")
+
+
+def _placed(old: Any, path: tuple[int, ...], value: Any) -> Any:
+    if not path:
+        return value
+    if not 0 <= path[0] < len(old):
+        raise Undefined(f"index {path[0]} is outside an array of {len(old)}")
+    return (*old[: path[0]], _placed(old[path[0]], path[1:], value), *old[path[0] + 1 :])
+
+
+def successors(problem: Problem, state: State) -> Iterator[Successor]:
+    """Every next state; only where the environment's free choices are finitely many."""
+    made = decision(problem, state)
+    controls = made.controls if made else {}
+    for transition in transitions(problem, state):
+        for chosen in _choices(problem.environment, transition):
+            if _assumed(problem.environment, state, transition, chosen, controls):
+                yield from outcomes(problem.environment, state, transition, chosen, controls)
+
+
+def _choices(environment: Environment, transition: Transition) -> Iterator[Mapping[str, Any]]:
+    picks: list[range | tuple[bool, bool]] = []
+    free = choices(environment, transition)
+    for choice in free:
+        match choice.kind:
+            case Bool():
+                picks.append((False, True))
+            case Int(int() as low, int() as high):
+                picks.append(range(low, high + 1))
+            case _:
+                raise Unsupported(f"`{choice.name}` is chosen among infinitely many values")
+    for values in product(*picks):
+        yield {c.name: v for c, v in zip(free, values, strict=True)}
+
+
+def _assumed(
+    environment: Environment,
+    state: State,
+    transition: Transition,
+    chosen: Mapping[str, Any],
+    controls: Mapping[str, Any],
+) -> bool:
+    names = {**state, **controls, **chosen}
+    return all(evaluate(e.assuming, names, environment.arithmetic) for e in _edges(environment, transition))
+
+
+def step(problem: Problem, state: State, move: Move) -> State:
+    """The state that a move leads to; raises `NotAStep` unless policy and environment permit it."""
+    environment = problem.environment
+    if move.transition not in transitions(problem, state):
+        raise NotAStep(f"transition `{move.transition.describe(environment)}` is not permitted here")
+    free = choices(environment, move.transition)
+    if {c.name for c in free} != set(move.chosen):
+        raise NotAStep("the move chooses other values than the transition leaves open")
+    for choice in free:
+        if not conforms(move.chosen[choice.name], choice.kind):
+            raise NotAStep(f"`{choice.name}` = {move.chosen[choice.name]} is outside its kind")
+    made = decision(problem, state)
+    controls = made.controls if made else {}
+    if not _assumed(environment, state, move.transition, move.chosen, controls):
+        raise NotAStep("the chosen values do not satisfy the edge's assumption")
+    for successor in outcomes(environment, state, move.transition, move.chosen, controls):
+        if successor.move.outcomes == move.outcomes:
+            return successor.state
+    raise NotAStep("the outcome has probability 0")
+
+
+def holds(problem: Problem, state: State, condition: Term) -> bool:
+    """Does the state satisfy a condition, which may also mention the names of `problem/names.py`?"""
+    names = dict(state)
+    for name in free_names(condition) - set(state):
+        names[name] = _reserved(problem, state, name)
+    return bool(evaluate(condition, names, problem.environment.arithmetic))
+
+
+def _reserved(problem: Problem, state: State, name: str) -> Any:
+    environment = problem.environment
+    if (place := location_parts(name)) is not None:
+        component = next(c for c in environment.components if c.name == place[0])
+        return component.locations[state.get(location_key(component.name), 0)] == place[1]
+    made = decision(problem, state)
+    if name == DEADLOCKED:
+        return not enabled(environment, state, made.controls if made else {})
+    if made is None:
+        raise InvalidProblem(f"`{name}` needs a policy")
+    if name == STALLED:
+        return made.stalls
+    if (index := output_index(name)) is not None:
+        if made.outputs is None:
+            raise InvalidProblem(f"`{name}` needs a network policy")
+        value = made.outputs[index]
+        return Fraction(value) if environment.arithmetic is environment.arithmetic.EXACT else value
+    if (action := chosen_action(name)) is not None:
+        return action in made.actions
+    if name in made.controls:
+        return made.controls[name]
+    raise InvalidProblem(f"`{name}` is not declared")

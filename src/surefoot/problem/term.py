@@ -1,0 +1,255 @@
+"""Terms: the one expression language. Three node kinds and a table of operators.
+
+Python operators build terms: `Var("x") + 1 <= Var("y")`. `==` stays equality of terms (they are data);
+write `equal(a, b)` for the term that compares two values. `and`, `or`, `not` are `&`, `|`, `~`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from fractions import Fraction
+from typing import TypeAlias
+
+Number: TypeAlias = int | Fraction
+Literal: TypeAlias = "bool | int | Fraction | float"
+
+
+class Op(Enum):
+    """Every operator. The value is its name in messages; arity and meaning are in the tables keyed by it."""
+
+    ADD = "+"  # two or more arguments, left to right
+    SUB = "-"
+    NEG = "negate"
+    MUL = "*"  # two or more arguments, left to right
+    DIV = "/"  # exact division, never integer division
+    MOD = "%"  # JANI: a - b*floor(a/b), integers only
+    POW = "^"
+    MIN = "min"
+    MAX = "max"
+    ABS = "abs"
+    SIGN = "sgn"
+    FLOOR = "floor"
+    CEIL = "ceil"
+    TRUNC = "trc"  # towards zero
+    LT = "<"
+    LE = "<="
+    EQ = "="
+    NOT = "not"
+    AND = "and"
+    OR = "or"
+    IMPLIES = "=>"
+    ITE = "ite"
+    ARRAY = "array"  # an array value from its elements
+    SELECT = "select"  # element of an array: (array, index)
+    SQRT = "sqrt"
+    EXP = "exp"
+    LOG = "log"  # natural logarithm
+    SIN = "sin"
+    COS = "cos"
+    TAN = "tan"
+    ASIN = "asin"
+    ACOS = "acos"
+    ATAN = "atan"
+    TANH = "tanh"
+
+
+class _Builds:
+    """Operator overloading shared by the three node kinds."""
+
+    __slots__ = ()
+
+    def __add__(self, other: Operand) -> Apply:
+        return Apply(Op.ADD, (self, term(other)))  # type: ignore[arg-type]
+
+    def __radd__(self, other: Operand) -> Apply:
+        return Apply(Op.ADD, (term(other), self))  # type: ignore[arg-type]
+
+    def __sub__(self, other: Operand) -> Apply:
+        return Apply(Op.SUB, (self, term(other)))  # type: ignore[arg-type]
+
+    def __rsub__(self, other: Operand) -> Apply:
+        return Apply(Op.SUB, (term(other), self))  # type: ignore[arg-type]
+
+    def __mul__(self, other: Operand) -> Apply:
+        return Apply(Op.MUL, (self, term(other)))  # type: ignore[arg-type]
+
+    def __rmul__(self, other: Operand) -> Apply:
+        return Apply(Op.MUL, (term(other), self))  # type: ignore[arg-type]
+
+    def __truediv__(self, other: Operand) -> Term:
+        return divide(self, other)  # type: ignore[arg-type]
+
+    def __rtruediv__(self, other: Operand) -> Term:
+        return divide(other, self)  # type: ignore[arg-type]
+
+    def __mod__(self, other: Operand) -> Apply:
+        return Apply(Op.MOD, (self, term(other)))  # type: ignore[arg-type]
+
+    def __pow__(self, other: Operand) -> Apply:
+        return Apply(Op.POW, (self, term(other)))  # type: ignore[arg-type]
+
+    def __neg__(self) -> Term:
+        return negate(self)  # type: ignore[arg-type]
+
+    def __lt__(self, other: Operand) -> Apply:
+        return Apply(Op.LT, (self, term(other)))  # type: ignore[arg-type]
+
+    def __le__(self, other: Operand) -> Apply:
+        return Apply(Op.LE, (self, term(other)))  # type: ignore[arg-type]
+
+    def __gt__(self, other: Operand) -> Apply:
+        return Apply(Op.LT, (term(other), self))  # type: ignore[arg-type]
+
+    def __ge__(self, other: Operand) -> Apply:
+        return Apply(Op.LE, (term(other), self))  # type: ignore[arg-type]
+
+    def __and__(self, other: Operand) -> Term:
+        return conjunction((self, term(other)))  # type: ignore[arg-type]
+
+    def __or__(self, other: Operand) -> Term:
+        return disjunction((self, term(other)))  # type: ignore[arg-type]
+
+    def __invert__(self) -> Apply:
+        return Apply(Op.NOT, (self,))  # type: ignore[arg-type]
+
+    def __getitem__(self, index: Operand) -> Apply:
+        return Apply(Op.SELECT, (self, term(index)))  # type: ignore[arg-type]
+
+    def __iter__(self) -> Iterator[Term]:
+        raise TypeError("a term cannot be iterated over")
+
+    def __bool__(self) -> bool:
+        raise TypeError("a term has no truth value; use &, |, ~ and equal(a, b)")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Const(_Builds):
+    """A constant. Integral fractions become `int`, so equal numbers are equal; `True` is not `1`."""
+
+    value: bool | int | Fraction
+
+    def __post_init__(self) -> None:
+        if isinstance(self.value, Fraction) and self.value.denominator == 1:
+            object.__setattr__(self, "value", self.value.numerator)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Const):
+            return NotImplemented
+        return isinstance(self.value, bool) is isinstance(other.value, bool) and self.value == other.value
+
+    def __hash__(self) -> int:
+        return hash((isinstance(self.value, bool), self.value))
+
+
+@dataclass(frozen=True, slots=True)
+class Var(_Builds):
+    """A name: state variable, control, chosen value, or one of the reserved names in `problem/names.py`."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Apply(_Builds):
+    op: Op
+    args: tuple[Term, ...]
+
+
+Term: TypeAlias = Const | Var | Apply
+Operand: TypeAlias = "Term | bool | int | Fraction | float"
+
+TRUE, FALSE = Const(True), Const(False)
+
+
+def term(value: Operand) -> Term:
+    """A term from a term or a Python number. A float stands for exactly the number that it is."""
+    if isinstance(value, Const | Var | Apply):
+        return value
+    if isinstance(value, bool | int | Fraction):
+        return Const(value)
+    return Const(Fraction(value))
+
+
+def equal(left: Operand, right: Operand) -> Apply:
+    return Apply(Op.EQ, (term(left), term(right)))
+
+
+def conjunction(parts: tuple[Term, ...]) -> Term:
+    """`and` of all parts: flat, without `true`, `false` as soon as one part is."""
+    return _flat(Op.AND, parts, TRUE, FALSE)
+
+
+def disjunction(parts: tuple[Term, ...]) -> Term:
+    """`or` of all parts: flat, without `false`, `true` as soon as one part is."""
+    return _flat(Op.OR, parts, FALSE, TRUE)
+
+
+def _flat(op: Op, parts: tuple[Term, ...], neutral: Const, absorbing: Const) -> Term:
+    kept: list[Term] = []
+    for part in parts:
+        if part == absorbing:
+            return absorbing
+        if isinstance(part, Apply) and part.op is op:
+            kept.extend(part.args)
+        elif part != neutral:
+            kept.append(part)
+    return neutral if not kept else kept[0] if len(kept) == 1 else Apply(op, tuple(kept))
+
+
+def negate(value: Operand) -> Term:
+    """`-value`; a number is negated at once."""
+    inner = term(value)
+    if isinstance(inner, Const) and not isinstance(inner.value, bool):
+        return Const(-inner.value)
+    return Apply(Op.NEG, (inner,))
+
+
+def divide(left: Operand, right: Operand) -> Term:
+    """`left / right`; the quotient of two numbers is a number (so 1/3 is a constant)."""
+    a, b = term(left), term(right)
+    if (
+        isinstance(a, Const)
+        and isinstance(b, Const)
+        and not isinstance(a.value, bool)
+        and b.value not in (0, True)
+    ):
+        return Const(Fraction(a.value) / Fraction(b.value))
+    return Apply(Op.DIV, (a, b))
+
+
+def ite(condition: Operand, then: Operand, otherwise: Operand) -> Apply:
+    return Apply(Op.ITE, (term(condition), term(then), term(otherwise)))
+
+
+def array(*elements: Operand) -> Apply:
+    return Apply(Op.ARRAY, tuple(term(e) for e in elements))
+
+
+def free_names(t: Term) -> frozenset[str]:
+    """Every name that occurs in a term."""
+    found: set[str] = set()
+    stack: list[Term] = [t]
+    while stack:
+        match stack.pop():
+            case Var(name):
+                found.add(name)
+            case Apply(_, args):
+                stack.extend(args)
+    return frozenset(found)
+
+
+def substitute(t: Term, values: Mapping[str, Term]) -> Term:
+    """Replace names by terms, everywhere at once."""
+    return rebuild(t, lambda v: values.get(v.name, v))
+
+
+def rebuild(t: Term, new: Callable[[Var], Term]) -> Term:
+    """The same term with every `Var` replaced by `new(var)`."""
+    match t:
+        case Var():
+            return new(t)
+        case Apply(op, args):
+            return Apply(op, tuple(rebuild(a, new) for a in args))
+        case _:
+            return t

@@ -1,0 +1,78 @@
+"""The one language between encoders and solvers: is there an assignment that satisfies all of this?
+
+Constraints are boolean terms over the declared quantities. Outputs of a network call are quantities too:
+output i lies within `slack[i]` of the exact real value of the network at the inputs, so slack 0 means real
+arithmetic and a positive slack covers rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from fractions import Fraction
+from typing import TypeAlias
+
+from surefoot.problem.environment import Bool, Int, Real
+from surefoot.problem.network import Network
+from surefoot.problem.term import Term
+
+Number: TypeAlias = bool | int | Fraction
+Assignment: TypeAlias = Mapping[str, Number]
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A variable of a query: truth value, bounded integer or bounded real."""
+
+    name: str
+    kind: Bool | Int | Real
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkCall:
+    """|outputs[i] - network(inputs)[i]| <= slack[i] in exact arithmetic; an empty slack means 0."""
+
+    network: Network
+    inputs: tuple[Term, ...]
+    outputs: tuple[str, ...]
+    slack: tuple[Fraction, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    quantities: tuple[Quantity, ...]
+    constraints: tuple[Term, ...]
+    calls: tuple[NetworkCall, ...] = ()
+
+
+class Why(Enum):
+    """Why a solver did not decide."""
+
+    TIMEOUT = "timeout"
+    MEMORY = "memory"
+    INCOMPLETE = "incomplete"  # the method cannot decide this one
+    NUMERICS = "numerics"  # its arithmetic was not good enough
+
+
+@dataclass(frozen=True, slots=True)
+class Sat:
+    """An assignment to every quantity; the solver claims that it satisfies the query within its tolerance."""
+
+    assignment: Assignment
+
+
+@dataclass(frozen=True, slots=True)
+class Unsat:
+    """No assignment exists. `proof` is evidence that the checker can read; None: only the solver's word."""
+
+    proof: object | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Undecided:
+    why: Why
+    detail: str
+
+
+Answer: TypeAlias = Sat | Unsat | Undecided

@@ -1,0 +1,126 @@
+"""The answer. A verdict carries its own evidence; there is nothing to call later."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from fractions import Fraction
+from typing import TypeAlias
+
+from surefoot.problem.semantics import Move, State
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """A run: states and the moves between them; `loop` = index of the state to which the last one returns."""
+
+    states: tuple[State, ...]
+    moves: tuple[Move, ...]
+    loop: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """Evidence for the stand-alone checker: its kind and its content as JSON-like data."""
+
+    kind: str
+    content: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Proved:
+    """`arithmetic`: `proved` (float32 as deployed, any summation order) or `proved-real` (exact only)."""
+
+    certificate: Certificate
+    arithmetic: str = "proved"
+
+
+@dataclass(frozen=True, slots=True)
+class Violated:
+    trace: Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Holds:
+    """No violation within `up_to` steps (None: at all), resting on the word of `uncertified_by`."""
+
+    up_to: int | None
+    uncertified_by: str
+    as_asked: bool  # the property itself asked for no more than this bound
+
+
+@dataclass(frozen=True, slots=True)
+class Estimated:
+    low: Fraction
+    high: Fraction
+    confidence: Fraction
+    counts: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Exact:
+    low: Fraction
+    high: Fraction
+    certificate: Certificate
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Something that was asked for: a shield, tipping point, invariant, abstract graph, scheduler."""
+
+    artifact: object
+    certificate: Certificate | None
+
+
+@dataclass(frozen=True, slots=True)
+class PerStart:
+    table: tuple[tuple[State, Verdict], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Vacuous:
+    """The property holds only because nothing satisfies its premise."""
+
+    why: str
+
+
+class Reason(Enum):
+    """Why there is no answer."""
+
+    TIMEOUT = "timeout"
+    MEMORY = "memory"
+    DEPTH = "depth limit"
+    INCOMPLETE = "incomplete method"
+    SPURIOUS = "spurious trace"
+    OVERFLOW = "overflow"
+    NUMERICS = "numerical trouble"
+    INTERRUPTED = "interrupted"
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    reason: Reason
+    detail: str
+    holds_up_to: int | None = None  # partial knowledge: no violation within this many steps
+    uncertified_by: str = ""  # ... on whose word
+
+
+Verdict: TypeAlias = Proved | Violated | Holds | Estimated | Exact | Found | PerStart | Vacuous | Unknown
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A verdict and everything needed to reproduce and judge it."""
+
+    problem: str
+    engine: str
+    verdict: Verdict
+    certified: bool
+    arithmetic: str
+    seed: int
+    versions: Mapping[str, str]
+    inputs: Mapping[str, str]  # path -> sha256
+    seconds: float
+    timings: Mapping[str, float] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
