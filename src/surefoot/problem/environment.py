@@ -31,10 +31,11 @@ class Int:
 
 @dataclass(frozen=True, slots=True)
 class Real:
-    """Real numbers; None = no bound on that side."""
+    """Real numbers; None = no bound on that side. `float32`: only the float32 numbers among them."""
 
     low: Fraction | None = None
     high: Fraction | None = None
+    float32: bool = False
 
 
 @dataclass(frozen=True, slots=True)

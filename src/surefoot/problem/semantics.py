@@ -34,6 +34,7 @@ from surefoot.problem.environment import (
     Update,
 )
 from surefoot.problem.evaluate import Undefined, evaluate
+from surefoot.problem.inference import round_to_float32
 from surefoot.problem.names import (
     DEADLOCKED,
     STALLED,
@@ -78,9 +79,12 @@ def conforms(value: Any, kind: Kind) -> bool:
         case Int(low, high):
             whole = isinstance(value, int) and not isinstance(value, bool)
             return whole and (low is None or low <= value) and (high is None or value <= high)
-        case Real(low, high):
-            number = isinstance(value, int | Fraction | float) and not isinstance(value, bool)
-            return number and (low is None or low <= value) and (high is None or value <= high)
+        case Real(low, high, float32):
+            if not isinstance(value, int | Fraction | float) or isinstance(value, bool):
+                return False
+            if float32 and Fraction(float(round_to_float32(value))) != value:
+                return False
+            return (low is None or low <= value) and (high is None or value <= high)
         case Array(element, length):
             return (
                 isinstance(value, tuple) and len(value) == length and all(conforms(v, element) for v in value)
