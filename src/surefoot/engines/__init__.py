@@ -1,0 +1,6 @@
+"""Engines by name. To add one: write engines/<name>.py, add one line here."""
+
+from surefoot.engines.bmc import Bmc
+from surefoot.engines.protocol import Engine
+
+ENGINES: dict[str, type[Engine]] = {"bmc": Bmc}

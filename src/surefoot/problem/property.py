@@ -11,9 +11,10 @@ from surefoot.problem.term import TRUE, Term
 
 @dataclass(frozen=True, slots=True)
 class Never:
-    """No reachable state satisfies `bad`."""
+    """No reachable state satisfies `bad`; with `steps`, none of the states number 0 to `steps` of any run."""
 
     bad: Term
+    steps: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,51 @@
+"""Replay a counterexample with the reference semantics, step by step and with zero tolerance.
+
+Nothing here knows a solver, an encoding or an engine. The answer is None, or the sentence that says where
+the trace fails.
+"""
+
+from __future__ import annotations
+
+from surefoot.errors import InvalidProblem
+from surefoot.problem.problem import Problem
+from surefoot.problem.property import Never, Within
+from surefoot.problem.semantics import holds, is_initial, step, transitions
+from surefoot.verdict.verdict import Trace
+
+
+def replay(problem: Problem, trace: Trace) -> str | None:
+    """Why the trace does not refute the property; None if it does."""
+    try:
+        return _run(problem, trace) or _violation(problem, trace)
+    except InvalidProblem as error:  # a term without value, a move that is not permitted
+        return str(error)
+
+
+def _run(problem: Problem, trace: Trace) -> str | None:
+    if len(trace.states) != len(trace.moves) + 1:
+        return "the trace needs one move between each two states"
+    if not is_initial(problem.environment, trace.states[0]):
+        return "the trace does not start in an initial state"
+    for number, move in enumerate(trace.moves):
+        reached, claimed = step(problem, trace.states[number], move), trace.states[number + 1]
+        if reached != claimed:
+            return f"step {number} leads to another state than the trace says"
+    return None
+
+
+def _violation(problem: Problem, trace: Trace) -> str | None:
+    last = len(trace.states) - 1
+    match problem.property:
+        case Never(bad, steps):
+            if steps is not None and last > steps:
+                return f"the trace is longer than the {steps} steps asked about"
+            return None if holds(problem, trace.states[last], bad) else "the last state is not bad"
+        case Within(good, steps, after):
+            for number in range(after, min(last, steps) + 1):
+                if holds(problem, trace.states[number], good):
+                    return f"state {number} is good"
+            if last < steps and transitions(problem, trace.states[last]):
+                return f"the run could go on after {last} of {steps} steps"
+            return None
+        case other:
+            return f"a trace cannot refute {type(other).__name__} yet"

@@ -1,0 +1,69 @@
+"""`surefoot certify RESULT`: check the evidence of a stored result again, from the original files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from surefoot.certify.replay import replay
+from surefoot.cli.model import Loaded, load_source
+from surefoot.cli.output import sha256
+from surefoot.errors import InvalidProblem
+from surefoot.formats.result_json import StoredResult, from_json
+from surefoot.transform.discretise import discretise
+from surefoot.verdict.verdict import Trace
+
+LARGEST_BYTES = 1 << 28
+
+
+@click.command()
+@click.argument("result", type=click.Path(path_type=Path), metavar="RESULT")
+@click.option("--trust-python", is_flag=True, help="Run the Python model that the result names.")
+def certify(result: Path, trust_python: bool) -> int:
+    """Re-check RESULT (JSON written by surefoot): unchanged inputs, and a trace that replays exactly.
+
+    Exit 0 if every verdict's evidence is confirmed, 1 if some evidence is refuted, 3 if a verdict has no
+    evidence that can be checked.
+    """
+    worst = 0
+    for stored in read_results(result):
+        changed = [p for p, digest in stored.inputs.items() if not Path(p).is_file() or sha256(Path(p)) != digest]
+        if changed:
+            print(f"rejected: {stored.problem}: `{changed[0]}` is not the file that the verdict is about")
+            worst = 1
+            continue
+        if stored.trace is None:
+            print(f"not certified: {stored.problem}: `{stored.kind}` carries no evidence that can be checked")
+            worst = worst or 3
+            continue
+        why = refutation(stored, load_source(stored.source, trust_python=trust_python), stored.trace)
+        print(f"{'accepted' if why is None else 'rejected'}: {stored.problem}: {why or 'the trace replays exactly'}")
+        worst = 1 if why is not None else worst
+    return worst
+
+
+def refutation(stored: StoredResult, loaded: Loaded, trace: Trace) -> str | None:
+    """Why the stored trace does not refute the property of the problem read again from its files."""
+    problem = loaded.problems.get(stored.problem)
+    if problem is None:
+        return f"the files no longer describe a problem `{stored.problem}`"
+    executed, _ = discretise(problem)
+    return replay(executed, trace)
+
+
+def read_results(path: Path) -> list[StoredResult]:
+    """The results in a JSON file, one or several."""
+    if not path.is_file():
+        raise InvalidProblem("no such file", where=str(path))
+    if path.stat().st_size > LARGEST_BYTES:
+        raise InvalidProblem("larger than 256 MB", where=str(path))
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError):
+        raise InvalidProblem("not a JSON document", fix="give a file that --json wrote", where=str(path)) from None
+    documents = data.get("results", [data]) if isinstance(data, dict) else []
+    if not isinstance(documents, list) or not documents:
+        raise InvalidProblem("not a result of surefoot", fix="give a file that --json wrote", where=str(path))
+    return [from_json(d) for d in documents]

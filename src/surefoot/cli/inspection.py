@@ -1,0 +1,128 @@
+"""`surefoot inspect FILE`: what surefoot sees in a file, before any work is spent on it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+
+from surefoot.cli.output import sha256
+from surefoot.errors import InvalidProblem, MissingBackend
+
+SAMPLES = 10_000
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--output", metavar="NAME", help="Which output of an ONNX network, if it has several.")
+@click.option("--normalize", type=click.Path(path_type=Path), metavar="FILE", help="Observation statistics.")
+@click.option("--activation", type=click.Choice(["tanh", "relu", "leaky_relu", "sigmoid"]), help="For SB3 zips.")
+@click.option("--samples", type=click.IntRange(min=0), default=SAMPLES, show_default=True,
+              help="Random inputs for the comparison with onnxruntime; 0 = none.")  # fmt: skip
+@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+def inspect(
+    file: Path,
+    output: str | None,
+    normalize: Path | None,
+    activation: str | None,
+    samples: int,
+    seed: int,
+    as_json: bool,
+) -> int:
+    """Describe a network, a policy, a VNN-LIB specification or a problem file."""
+    if not file.is_file():
+        raise InvalidProblem("no such file" if not file.exists() else "not a file", where=str(file))
+    if file.suffix == ".toml":
+        facts = _problem_facts(file)
+    elif ".vnnlib" in file.suffixes:
+        facts = _specification_facts(file)
+    else:
+        facts = _policy_facts(file, output, normalize, activation)
+        facts |= _comparison(file, output, samples, seed) if facts["kind"] == "onnx" else {}
+    facts = {"file": str(file), "sha256": sha256(file), **facts}
+    print(json.dumps(facts, indent=1, default=str) if as_json else _text(facts))
+    return 0
+
+
+def _policy_facts(file: Path, output: str | None, normalize: Path | None, activation: str | None) -> dict[str, Any]:
+    from surefoot.formats.normalize import read_normalization
+    from surefoot.formats.policy_file import load_policy
+
+    statistics = read_normalization(normalize) if normalize else None
+    loaded = load_policy(file, output=output, normalization=statistics, activation=activation)
+    network = loaded.network
+    widths = network.widths()
+    nodes = [f"{n.__class__.__name__.lower()} {w}" for n, w in zip(network.nodes, widths[1:], strict=True)]
+    return {
+        "kind": loaded.kind,
+        "inputs": network.width,
+        "outputs": network.outputs,
+        "head": loaded.head,
+        "nodes": nodes,
+        "piecewise linear": network.is_piecewise_linear(),
+        "network digest": network.digest(),
+        "notes": list(dict.fromkeys((*loaded.notes, *network.notes))),
+    }
+
+
+def _comparison(file: Path, output: str | None, samples: int, seed: int) -> dict[str, Any]:
+    """How far the deployed runtime is from the reference arithmetic on random inputs."""
+    if not samples:
+        return {}
+    from surefoot.formats.onnx.compare import compare_with_onnxruntime
+    from surefoot.formats.policy_file import load_policy
+
+    network = load_policy(file, output=output).network
+    try:
+        return {"onnxruntime": asdict(compare_with_onnxruntime(file, network, samples=samples, seed=seed))}
+    except MissingBackend as error:
+        return {"onnxruntime": f"not compared: {error}"}
+
+
+def _specification_facts(file: Path) -> dict[str, Any]:
+    from surefoot.formats.vnnlib import no_float32_point, read_vnnlib
+    from surefoot.problem.show import show
+
+    spec = read_vnnlib(file)
+    return {
+        "kind": "VNN-LIB specification",
+        "inputs": spec.inputs,
+        "outputs": spec.outputs,
+        "box": [f"[{float(a)!r}, {float(b)!r}]" for a, b in zip(spec.low, spec.high, strict=True)],
+        "constraint": show(spec.constraint)[:2000],
+        "vacuous": no_float32_point(spec),
+    }
+
+
+def _problem_facts(file: Path) -> dict[str, Any]:
+    from surefoot.cli.model import load_model
+    from surefoot.problem.show import show_property
+
+    loaded = load_model(file)
+    first = next(iter(loaded.problems.values()))
+    environment = first.environment
+    return {
+        "kind": "problem file",
+        "variables": [v.name for v in environment.variables],
+        "controls": [c.name for c in environment.controls],
+        "components": [f"{c.name}: {len(c.locations)} locations, {len(c.edges)} edges" for c in environment.components],
+        "arithmetic": environment.arithmetic.value,
+        "policy": repr(first.policy)[:200],
+        "properties": {p.name: show_property(p.property) for p in loaded.problems.values()},
+    }
+
+
+def _text(facts: dict[str, Any]) -> str:
+    lines = []
+    for name, value in facts.items():
+        if isinstance(value, dict):
+            lines += [f"{name}:", *(f"  {k}: {v}" for k, v in value.items())]
+        elif isinstance(value, list) and len(value) > 6:
+            lines += [f"{name}:", *(f"  {v}" for v in value)]
+        else:
+            lines.append(f"{name}: {', '.join(map(str, value)) if isinstance(value, list) else value}")
+    return "\n".join(lines)

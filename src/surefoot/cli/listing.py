@@ -1,0 +1,52 @@
+"""`surefoot engines` and `surefoot solvers`: what there is, and why each can or cannot take a problem."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from surefoot.engines import ENGINES
+from surefoot.errors import SurefootError
+from surefoot.problem.environment import Real
+from surefoot.problem.term import TRUE
+from surefoot.query.query import Quantity, Query
+from surefoot.solve import SOLVERS
+
+
+@click.command()
+@click.argument("model", required=False, type=click.Path(path_type=Path))
+@click.option("--property", "property_text", metavar="NAME|TEXT", help="Only this property of the model.")
+def engines(model: Path | None, property_text: str | None) -> int:
+    """List the engines; with MODEL, say which can take its properties and why the others cannot."""
+    for name, kind in ENGINES.items():
+        print(f"{name:<12} {_first_line(kind)}")
+    if model is None:
+        return 0
+    from surefoot.cli.model import load_model
+
+    for problem in load_model(model, property_text=property_text).problems.values():
+        for name, kind in ENGINES.items():
+            try:
+                why = kind().objection(problem)
+            except SurefootError as error:
+                why = str(error)
+            print(f"{problem.name}: {name}: {'can take it' if why is None else why}")
+    return 0
+
+
+@click.command()
+def solvers() -> int:
+    """List the solvers and whether they can be used here."""
+    trivial = Query((Quantity("x", Real()),), (TRUE,))
+    for name, kind in SOLVERS.items():
+        why = kind().objection(trivial)
+        print(f"{name:<12} {'ready' if why is None else why}; {_first_line(kind)}")
+    return 0
+
+
+def _first_line(kind: type) -> str:
+    import sys
+
+    text = kind.__doc__ if kind.__doc__ and not kind.__doc__.startswith(f"{kind.__name__}(") else None
+    return (text or sys.modules[kind.__module__].__doc__ or "").strip().splitlines()[0]

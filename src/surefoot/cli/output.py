@@ -1,0 +1,93 @@
+"""Where results go: text on stdout, JSON to a file or stdout, and the exit code that sums them up."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from surefoot.errors import InvalidProblem
+from surefoot.formats.result_json import to_json
+from surefoot.problem.problem import Problem
+from surefoot.report.text import render
+from surefoot.verdict.verdict import Estimated, Exact, Found, Holds, PerStart, Proved, Reason, Result, Unknown
+from surefoot.verdict.verdict import Vacuous, Violated
+
+WORST_FIRST = (130, 4, 1, 3, 0)
+
+
+def sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def exit_code(result: Result) -> int:
+    """0 proved or holds as asked, 1 violated, 3 no full answer, 130 interrupted."""
+    match result.verdict:
+        case Violated():
+            return 1
+        case Proved() | Estimated() | Exact() | Found() | PerStart():
+            return 0
+        case Holds(as_asked=asked):
+            return 0 if asked else 3
+        case Unknown(reason=Reason.INTERRUPTED):
+            return 130
+        case Vacuous() | Unknown():
+            return 3
+
+
+def worst(codes: Sequence[int]) -> int:
+    return next((c for c in WORST_FIRST if c in codes), 0)
+
+
+def check_writable(json_path: str | None, inputs: Sequence[Path]) -> None:
+    """Refuse an output that is a folder, has no folder, or would overwrite an input, before any work."""
+    if json_path is None or json_path == "-":
+        return
+    target = Path(json_path)
+    if target.is_dir():
+        raise InvalidProblem(f"`{json_path}` is a folder", fix="give the name of a file", where="--json")
+    if not target.parent.is_dir():
+        raise InvalidProblem(f"folder `{target.parent}` does not exist", fix="create it first", where="--json")
+    if any(target.exists() and target.samefile(i) for i in inputs if i.exists()):
+        raise InvalidProblem(f"`{json_path}` is an input of this run", fix="choose another name", where="--json")
+    if not os.access(target.parent, os.W_OK):
+        raise InvalidProblem(f"folder `{target.parent}` is not writable", where="--json")
+
+
+def write(results: Sequence[tuple[Problem, Result]], json_path: str | None) -> int:
+    """Print all results as text (unless stdout is for JSON) and write the JSON; the worst exit code."""
+    if json_path != "-":
+        for problem, result in results:
+            print(render(problem, result))
+    write_json(results, json_path)
+    return worst([exit_code(result) for _, result in results])
+
+
+def write_json(results: Sequence[tuple[Problem, Result]], json_path: str | None) -> None:
+    """The complete results as one JSON object, to stdout (`-`) or to a file."""
+    if json_path is None:
+        return
+    documents = [to_json(problem, result) for problem, result in results]
+    data: Mapping[str, object] = documents[0] if len(documents) == 1 else {"schema": 1, "results": documents}
+    text = json.dumps(data, indent=1) + "\n"
+    if json_path == "-":
+        sys.stdout.write(text)
+    else:
+        write_file(Path(json_path), text)
+        print(f"written: {json_path}", file=sys.stderr)
+
+
+def write_file(target: Path, text: str) -> None:
+    """Write at once or not at all: an interrupted or full disk leaves the old file intact."""
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            stream.write(text)
+        os.replace(temporary, target)
+    except OSError as error:
+        Path(temporary).unlink(missing_ok=True)
+        raise InvalidProblem(f"`{target}` cannot be written: {error.strerror}") from None

@@ -1,0 +1,86 @@
+"""`surefoot vnnlib NET SPEC`: does the network satisfy a VNN-LIB specification?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from surefoot.cli.output import check_writable, exit_code, sha256, write, write_json
+from surefoot.cli.progress import progress
+from surefoot.engines.bmc import Bmc
+from surefoot.formats.policy_file import load_policy
+from surefoot.formats.vnnlib import read_vnnlib, to_problem, witness_text
+from surefoot.problem.problem import Problem
+from surefoot.problem.semantics import decision
+from surefoot.run import verify
+from surefoot.solve import SOLVERS
+from surefoot.verdict.verdict import Holds, Reason, Result, Unknown, Vacuous, Violated
+from surefoot.work.budget import Budget
+
+
+@click.command()
+@click.argument("network", type=click.Path(path_type=Path), metavar="NET")
+@click.argument("specification", type=click.Path(path_type=Path), metavar="SPEC")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "vnncomp"]),
+    default="text",
+    show_default=True,
+    help="vnncomp prints sat, unsat, unknown or timeout.",
+)
+@click.option("--solver", type=click.Choice(list(SOLVERS)), default="milp", show_default=True)
+@click.option("--output", metavar="NAME", help="Which output of the network, if it has several.")
+@click.option("--timeout", type=float, default=60.0, show_default=True, metavar="SECONDS")
+@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--json", "json_path", metavar="FILE|-", help="Write the complete result.")
+@click.option("--quiet", is_flag=True, help="No progress on stderr.")
+def vnnlib(
+    network: Path,
+    specification: Path,
+    form: str,
+    solver: str,
+    output: str | None,
+    timeout: float,
+    seed: int,
+    json_path: str | None,
+    quiet: bool,
+) -> int:
+    """Look for an input that satisfies SPEC (VNN-LIB 1, .gz too), or show that none exists.
+
+    A specification describes what must NOT happen: `violated` (competition word: sat) comes with the input,
+    replayed on the float32 network with zero tolerance.
+    """
+    with progress(quiet) as tell:
+        budget = Budget(timeout, seed, tell)
+        check_writable(json_path, [network, specification])
+        spec = read_vnnlib(specification)
+        problem = to_problem(load_policy(network, output=output).network, spec, specification.name)
+        source = {"kind": "vnnlib", "network": str(network), "specification": str(specification), "output": output}
+        inputs = {str(p): sha256(p) for p in (network, specification)}
+        result = verify(problem, Bmc(SOLVERS[solver]()), budget, inputs=inputs, source=source)
+    if form == "text":
+        return write([(problem, result)], json_path)
+    if json_path == "-":
+        write_json([(problem, result)], json_path)
+    else:
+        print(competition(problem, result))
+        write_json([(problem, result)], json_path)
+    return exit_code(result)
+
+
+def competition(problem: Problem, result: Result) -> str:
+    """The verdict in the words of the VNN competition, with the witness after `sat`."""
+    match result.verdict:
+        case Violated(trace):
+            state = trace.states[0]
+            made = decision(problem, state)
+            inputs = [float(state[v.name]) for v in problem.environment.variables]
+            return witness_text(inputs, list((made and made.outputs) or ()))
+        case Holds(as_asked=True) | Vacuous():
+            return "unsat"
+        case Unknown(reason=Reason.TIMEOUT):
+            return "timeout"
+        case _:
+            return "unknown"

@@ -1,0 +1,179 @@
+"""Bounded model checking (whiRL 1.0, section 4.2): look for a violating run of length 0, 1, 2, …
+
+For k = 0, 1, 2, … the problem is unrolled into k steps and the solver is asked for an initial state and moves
+that end badly (`Never`), or that see nothing good from state `after` to state `steps` (`Within`, the paper's
+bounded liveness; a run that ends earlier counts too). A model is only a candidate: it is re-run with the
+reference semantics and becomes a verdict when that run violates the property.
+
+Beyond the paper: where no run of k steps exists the search is complete and says so; an update that could leave
+its variable's range is reported instead of being cut off by the encoding; network outputs carry their rounding
+error, so that "no violation" covers the float32 network.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from surefoot.encode.concrete import concretise
+from surefoot.encode.unroll import Encoded, unroll
+from surefoot.encode.unroll import objection as encoding_objection
+from surefoot.problem.problem import Problem
+from surefoot.problem.property import Never, Within
+from surefoot.problem.semantics import holds
+from surefoot.problem.term import FALSE, Term, conjunction
+from surefoot.query.query import Assignment, Sat, Undecided, Unsat, Why
+from surefoot.solve.milp import Milp
+from surefoot.solve.protocol import Ask, Solver, solve
+from surefoot.verdict.verdict import Holds, Reason, Trace, Unknown, Vacuous, Verdict, Violated
+from surefoot.work.budget import Budget
+
+REASONS = {
+    Why.TIMEOUT: Reason.TIMEOUT,
+    Why.MEMORY: Reason.MEMORY,
+    Why.INCOMPLETE: Reason.INCOMPLETE,
+    Why.NUMERICS: Reason.NUMERICS,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Clear:
+    """No violating run of this length; `last`: no run is longer."""
+
+    last: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """This length could not be settled, but a longer violation may still be found."""
+
+    unknown: Unknown
+
+
+@dataclass(frozen=True, slots=True)
+class Bmc:
+    name: ClassVar[str] = "bmc"
+
+    solver: Solver = Milp()
+    """Who answers the queries."""
+    depth: int | None = None
+    """Stop after this many steps; without it k grows until the budget ends."""
+
+    def objection(self, problem: Problem) -> str | None:
+        if not isinstance(problem.property, Never | Within):
+            return f"bmc decides Never and Within; this property is {type(problem.property).__name__}"
+        if problem.policy is None:
+            return "bmc needs a policy; this problem has none"
+        if (why := encoding_objection(problem)) is not None:
+            return why
+        return self.solver.objection(unroll(problem, 1).query)
+
+    def check(self, problem: Problem, budget: Budget) -> Verdict:
+        limit, as_asked = self._limit(problem)
+        known, doubt = -1, None  # no violation within `known` steps
+        k = 0
+        try:
+            while limit is None or k <= limit:
+                budget.progress(f"bmc: looking for a violation after {k} steps")
+                if budget.spent():
+                    return self._partial(Unknown(Reason.TIMEOUT, f"the budget ended before k = {k}"), known)
+                match self._level(problem, k, budget):
+                    case Clear(last):
+                        known = k if doubt is None else known
+                        if last and doubt is None:
+                            return Holds(None, self.solver.name, as_asked=True)
+                        if last:
+                            break
+                    case Doubt(unknown):
+                        doubt = doubt or unknown
+                    case Unknown() as unknown:
+                        return self._partial(unknown, known)
+                    case verdict:
+                        return verdict
+                k += 1
+        except KeyboardInterrupt:
+            return self._partial(Unknown(Reason.INTERRUPTED, f"stopped while looking at k = {k}"), known)
+        if doubt is not None:
+            return self._partial(doubt, known)
+        return Holds(known, self.solver.name, as_asked)
+
+    def _limit(self, problem: Problem) -> tuple[int | None, bool]:
+        """How far to look, and whether the property itself asks for no more."""
+        asked = problem.property.steps if isinstance(problem.property, Never | Within) else None
+        given = [b for b in (asked, self.depth) if b is not None]
+        limit = min(given) if given else None
+        return limit, limit is not None and limit == asked
+
+    def _partial(self, unknown: Unknown, known: int) -> Unknown:
+        if known < 0:
+            return unknown
+        return Unknown(unknown.reason, unknown.detail, known, self.solver.name)
+
+    def _level(self, problem: Problem, k: int, budget: Budget) -> Clear | Doubt | Verdict:
+        encoded = unroll(problem, k)
+        goal = violation(encoded, problem, k)
+        with self.solver.session(encoded.query, seconds=budget.remaining()) as ask:
+            if goal != FALSE:
+                match ask(goal):
+                    case Sat(assignment):
+                        return self._confirm(problem, encoded, goal, assignment, budget)
+                    case Undecided(why, detail):
+                        return Unknown(REASONS[why], f"k = {k}: {detail}")
+            if encoded.faithful is not None:
+                return Doubt(Unknown(Reason.INCOMPLETE, encoded.faithful))
+            return self._frontier(encoded, k, ask)
+
+    def _frontier(self, encoded: Encoded, k: int, ask: Ask) -> Clear | Doubt | Verdict:
+        """No violation at k: is there any run of k steps, and do all its next steps stay in range?"""
+        match ask():
+            case Unsat():
+                return Vacuous("no state satisfies the initial condition") if k == 0 else Clear(last=True)
+            case Undecided(why, detail):
+                return Unknown(REASONS[why], f"k = {k}: {detail}")
+        outside = encoded.escape(k)
+        if outside is not None and outside != FALSE:
+            match ask(outside):
+                case Sat():
+                    text = f"a step after {k} steps may leave the range of a variable or of an array index"
+                    return Doubt(Unknown(Reason.INCOMPLETE, text))
+                case Undecided(why, detail):
+                    return Unknown(REASONS[why], f"k = {k}: {detail}")
+        return Clear(last=False)
+
+    def _confirm(
+        self, problem: Problem, encoded: Encoded, goal: Term, model: Assignment, budget: Budget
+    ) -> Doubt | Verdict:
+        """Run the candidate with the reference semantics; if that fails, ask once more without rounding slack."""
+        trace = confirmed(problem, encoded, model)
+        if isinstance(trace, str):
+            exact = unroll(problem, encoded.steps, rounding=False)
+            goal = violation(exact, problem, encoded.steps)
+            answer = solve(self.solver, exact.query, goal, seconds=budget.remaining())
+            if isinstance(answer, Sat):
+                trace = confirmed(problem, exact, answer.assignment)
+        if isinstance(trace, str):
+            return Doubt(Unknown(Reason.SPURIOUS, f"a candidate of {encoded.steps} steps does not replay: {trace}"))
+        return Violated(trace)
+
+
+def violation(encoded: Encoded, problem: Problem, k: int) -> Term:
+    """The condition under which a run of exactly k steps violates the property."""
+    match problem.property:
+        case Never(bad):
+            return encoded.condition(bad, k)
+        case Within(good, steps, after):
+            missed = tuple(encoded.condition(~good, i) for i in range(after, k + 1))
+            return conjunction(missed if k == steps else (*missed, encoded.ended(k)))
+        case other:
+            raise TypeError(f"bmc does not decide {type(other).__name__}")
+
+
+def confirmed(problem: Problem, encoded: Encoded, model: Assignment) -> Trace | str:
+    """The candidate as a true run that violates the property, or why it is none."""
+    trace = concretise(problem, encoded.decode(model))
+    if isinstance(trace, str) or not isinstance(problem.property, Never):
+        return trace
+    for number, state in enumerate(trace.states):
+        if holds(problem, state, problem.property.bad):
+            return Trace(trace.states[: number + 1], trace.moves[:number])
+    return "its last state is not bad in float32"

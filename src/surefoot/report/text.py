@@ -1,0 +1,132 @@
+"""A result as text for people: the verdict first, then its evidence, then what it rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+from surefoot.problem.problem import Problem
+from surefoot.problem.property import Eventually, Never, Recurs, Within
+from surefoot.problem.semantics import State, decision
+from surefoot.problem.show import show_property
+from surefoot.transform.discretise import discretise
+from surefoot.verdict.verdict import (
+    Estimated,
+    Exact,
+    Found,
+    Holds,
+    PerStart,
+    Proved,
+    Result,
+    Trace,
+    Unknown,
+    Vacuous,
+    Violated,
+)
+
+COLUMNS = 10  # a wider state is shown down the page instead of across
+WIDTH = 14
+
+FINITE_RUNS = (
+    "a run that ends (deadlock, stall) counts: it violates the property if it has not seen a good state in time"
+)
+
+
+def render(problem: Problem, result: Result) -> str:
+    """The whole result; every line ends without trailing space."""
+    lines = [f"{headline(result)}: {show_property(problem.property)}", f"  problem   {result.problem}"]
+    lines += [f"  {line}" for line in _evidence(problem, result)]
+    lines.append(f"  engine    {result.engine}")
+    lines.append(f"  meaning   {result.arithmetic}; seed {result.seed}; {result.seconds:.2f} s")
+    if isinstance(problem.property, Within | Eventually | Recurs):
+        lines.append(f"  note      {FINITE_RUNS}")
+    lines += [f"  note      {note}" for note in result.notes]
+    lines += [f"  input     {path} sha256 {digest[:16]}…" for path, digest in result.inputs.items()]
+    return "\n".join(lines)
+
+
+def headline(result: Result) -> str:
+    """The verdict in a few words."""
+    match result.verdict:
+        case Proved():
+            return "proved"
+        case Violated(trace):
+            return f"violated after {len(trace.moves)} steps"
+        case Holds(None):
+            return "holds (all runs examined, not certified)"
+        case Holds(up_to):
+            return f"holds up to {up_to} steps (not certified)"
+        case Estimated(low, high, confidence):
+            return f"estimated in [{float(low):.6g}, {float(high):.6g}] at {float(confidence):.4g}"
+        case Exact(low, high):
+            return f"between {float(low):.10g} and {float(high):.10g}"
+        case Found(artifact):
+            return f"found {type(artifact).__name__}"
+        case PerStart(table):
+            return f"{len(table)} starts"
+        case Vacuous():
+            return "vacuous"
+        case Unknown(reason):
+            return f"unknown ({reason.value})"
+
+
+def _evidence(problem: Problem, result: Result) -> list[str]:
+    match result.verdict:
+        case Violated(trace):
+            replayed = "replayed step by step with zero tolerance" if result.certified else "NOT replayed"
+            return [f"evidence  trace of {len(trace.states)} states, {replayed}", *_trace(problem, trace)]
+        case Holds(_, solver):
+            return [f"evidence  rests on the word of `{solver}`: no certificate"]
+        case Vacuous(why):
+            return [f"because   {why}"]
+        case Unknown(_, detail, up_to, solver):
+            partial = [] if up_to is None else [f"known     no violation up to {up_to} steps (word of `{solver}`)"]
+            return [f"because   {detail}", *partial]
+        case _:
+            return []
+
+
+def _trace(problem: Problem, trace: Trace) -> list[str]:
+    executed, _ = discretise(problem)
+    rows = [_row(executed, state) for state in trace.states]
+    names = list(rows[0])
+    if len(names) > COLUMNS:
+        return [
+            line
+            for number, row in enumerate(rows)
+            for line in (f"state {number}", *(f"  {name} = {text}" for name, text in row.items()))
+        ]
+    header = ["state", *names]
+    body = [[str(number), *row.values()] for number, row in enumerate(rows)]
+    return _table([header, *body])
+
+
+def _table(rows: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    return ["  ".join(c.rjust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def _row(problem: Problem, state: State) -> dict[str, str]:
+    """Variables, locations, network outputs and the policy's choice in one state."""
+    environment = problem.environment
+    row = {v.name: number(state[v.name]) for v in environment.variables}
+    for component in environment.components:
+        if len(component.locations) > 1:
+            row[component.name] = component.locations[state[f"@{component.name}"]]
+    made = decision(problem, state)
+    if made is not None:
+        row |= {f"output[{i}]": f"{o:.7g}" for i, o in enumerate(made.outputs or ())}
+        row |= {name: number(value) for name, value in made.controls.items()}
+        if made.actions:
+            row["action"] = " or ".join(made.actions) if len(made.actions) < 4 else "sampled"
+    return row
+
+
+def number(value: Any) -> str:
+    """A number short enough to read; the exact one is in the JSON."""
+    if isinstance(value, Fraction):
+        return str(value) if len(str(value)) <= WIDTH else f"{float(value):.10g}"
+    if isinstance(value, tuple):
+        return "[" + ", ".join(number(v) for v in value) + "]"
+    return f"{value:.10g}" if isinstance(value, float) else str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,107 @@
+"""The whole pipeline in one place: transform, choose an engine, check, certify."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterable, Mapping
+from importlib.metadata import PackageNotFoundError, version
+
+from surefoot.certify.replay import replay
+from surefoot.engines import ENGINES
+from surefoot.engines.protocol import Engine
+from surefoot.errors import Unsupported
+from surefoot.problem.policy import NeuralPolicy
+from surefoot.problem.problem import Problem
+from surefoot.problem.validate import validate
+from surefoot.transform.discretise import discretise
+from surefoot.verdict.verdict import Reason, Result, Unknown, Verdict, Violated
+from surefoot.work.budget import Budget
+
+PACKAGES = ("surefoot", "numpy", "highspy", "z3-solver", "onnx")
+
+
+def verify(
+    problem: Problem,
+    engine: Engine | None = None,
+    budget: Budget | None = None,
+    *,
+    inputs: Mapping[str, str] | None = None,
+    source: Mapping[str, object] | None = None,
+) -> Result:
+    """Decide a problem with one engine, or with the first one that has no objection."""
+    budget = budget or Budget()
+    validate(problem)
+    executed, lift = discretise(problem)
+    engine = engine or choose(executed, [kind() for kind in ENGINES.values()])
+    if (why := engine.objection(executed)) is not None:
+        raise Unsupported(why, fix="run `surefoot engines MODEL` to see which engine can take it")
+    searching = budget.elapsed()
+    verdict = _guarded(engine, executed, budget)
+    replaying = budget.elapsed()
+    verdict, certified = certify(executed, lift(verdict))
+    return Result(
+        problem=problem.name,
+        engine=repr(engine),
+        verdict=verdict,
+        certified=certified,
+        arithmetic=f"network float32, environment {problem.environment.arithmetic.value}",
+        seed=budget.seed,
+        versions=versions(),
+        inputs=dict(inputs or {}),
+        seconds=budget.elapsed(),
+        timings={"search": replaying - searching, "certify": budget.elapsed() - replaying},
+        notes=notes(problem),
+        source=dict(source or {}),
+    )
+
+
+def choose(problem: Problem, engines: Iterable[Engine]) -> Engine:
+    """The first engine without objection; all objections in one error otherwise."""
+    objections = []
+    for engine in engines:
+        why = engine.objection(problem)
+        if why is None:
+            return engine
+        objections.append(f"{engine.name}: {why}")
+    raise Unsupported("no engine can take this problem (" + "; ".join(objections) + ")")
+
+
+def _guarded(engine: Engine, problem: Problem, budget: Budget) -> Verdict:
+    """An engine that runs out of memory or is interrupted has not answered."""
+    try:
+        return engine.check(problem, budget)
+    except MemoryError:
+        return Unknown(Reason.MEMORY, "not enough memory")
+    except KeyboardInterrupt:
+        return Unknown(Reason.INTERRUPTED, "stopped by the user")
+
+
+def certify(problem: Problem, verdict: Verdict) -> tuple[Verdict, bool]:
+    """Replay what claims a violation; a trace that does not replay is no answer."""
+    if not isinstance(verdict, Violated):
+        return verdict, False
+    if (why := replay(problem, verdict.trace)) is not None:
+        return Unknown(Reason.SPURIOUS, f"the trace does not replay: {why}"), False
+    return verdict, True
+
+
+def notes(problem: Problem) -> tuple[str, ...]:
+    """What a reader of the result must know about how the problem was read."""
+    found = list(problem.environment.notes)
+    if problem.environment.overapproximate:
+        found.append("the environment is an over-approximation: a trace may not exist in the real system")
+    if isinstance(problem.policy, NeuralPolicy):
+        found += [*problem.policy.notes, *problem.policy.network.notes]
+    return tuple(dict.fromkeys(found))
+
+
+def versions() -> dict[str, str]:
+    """Versions of everything an answer may depend on."""
+    found = {"python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+

@@ -1,0 +1,94 @@
+"""Replay accepts exactly the traces that the reference semantics permits and that violate the property."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+from surefoot.certify.replay import replay
+from surefoot.problem.environment import Choice, Component, Edge, Environment, Int, Outcome, Update, Variable
+from surefoot.problem.network import dense
+from surefoot.problem.policy import NeuralPolicy
+from surefoot.problem.problem import Problem
+from surefoot.problem.property import Eventually, Never, Within
+from surefoot.problem.semantics import Move
+from surefoot.problem.term import Var, equal
+from surefoot.problem.transition import Transition
+from surefoot.verdict.verdict import Trace
+
+X = Var("x")
+
+
+def counter(prop: object = None) -> Problem:
+    """x goes up by a freely chosen 1..2 while the network says `up` (x < 2.5), else down by 1."""
+    up = Edge(
+        action="up",
+        guard=X <= 4,
+        chosen=(Choice("by", Int(1, 3)),),
+        assuming=Var("by") <= 2,
+        outcomes=(Outcome(updates=(Update(X, X + Var("by")),)),),
+    )
+    down = Edge(action="down", guard=X >= 1, outcomes=(Outcome(updates=(Update(X, X - 1),)),))
+    environment = Environment(
+        "counter", (Variable("x", Int(0, 6)),), equal(X, 0), (Component("world", (up, down)),)
+    )
+    network = dense([([[-1.0], [1.0]], [2.5, -2.5])])
+    return Problem("counter", environment, NeuralPolicy(network, (X,), ("up", "down")), prop or Never(X >= 3))
+
+
+def up(by: int) -> Move:
+    return Move(Transition(((0, 0),), "up"), (0,), {"by": by})
+
+
+DOWN = Move(Transition(((0, 1),), "down"), (0,))
+GOOD = Trace(({"x": 0}, {"x": 2}, {"x": 4}), (up(2), up(2)))
+
+
+def test_a_true_trace_is_accepted() -> None:
+    assert replay(counter(), GOOD) is None
+
+
+@pytest.mark.parametrize(
+    ("trace", "why"),
+    [
+        (Trace(({"x": 1}, {"x": 3}), (up(2),)), "initial state"),
+        (Trace(({"x": 0}, {"x": 3}), (up(3),)), "assumption"),
+        (Trace(({"x": 0}, {"x": 2}), (up(2),)), "not bad"),
+        (Trace(({"x": 0}, {"x": 2}, {"x": 5}), (up(2), up(2))), "another state"),
+        (Trace(({"x": 0}, {"x": 2}, {"x": 1}), (up(2), DOWN)), "not permitted"),
+        (Trace(({"x": 0}, {"x": 4}), (Move(Transition(((0, 0),), "up"), (0,), {"by": 4}),)), "outside its kind"),
+        (Trace(({"x": 0}, {"x": 2}), (Move(Transition(((0, 0),), "up"), (0,)),)), "chooses other values"),
+        (Trace(({"x": 0}, {"x": 2}), (Move(Transition(((0, 0),), "up"), (1,), {"by": 2}),)), "probability 0"),
+        (Trace(({"x": Fraction(1, 2)},), ()), "initial state"),
+        (Trace(({"x": 0}, {"x": 2}, {"x": 4}), (up(2),)), "one move between"),
+    ],
+)  # fmt: skip
+def test_a_false_trace_is_refused(trace: Trace, why: str) -> None:
+    assert why in (replay(counter(), trace) or "accepted")
+
+
+def test_a_bounded_never_refuses_a_longer_trace() -> None:
+    assert "longer" in (replay(counter(Never(X >= 3, steps=1)), GOOD) or "accepted")
+    assert replay(counter(Never(X >= 3, steps=2)), GOOD) is None
+
+
+def test_within_needs_all_its_states_or_the_end_of_the_run() -> None:
+    slow = Trace(({"x": 0}, {"x": 1}, {"x": 2}), (up(1), up(1)))
+    assert replay(counter(Within(X >= 3, 2)), slow) is None
+    assert "could go on" in (replay(counter(Within(X >= 3, 3)), slow) or "accepted")
+    assert "state 1 is good" in (replay(counter(Within(equal(X, 1), 2)), slow) or "accepted")
+    assert replay(counter(Within(equal(X, 1), 2, after=2)), slow) is None
+
+
+def test_a_stalled_run_ends() -> None:
+    problem = counter(Within(X >= 6, 9))
+    stubborn = dense([([[0.0], [0.0]], [0.0, 1.0])])
+    assert isinstance(problem.policy, NeuralPolicy)
+    problem = replace(problem, policy=replace(problem.policy, network=stubborn))
+    assert replay(problem, Trace(({"x": 0},), ())) is None
+
+
+def test_other_properties_are_not_refuted_by_a_trace() -> None:
+    assert "Eventually" in (replay(counter(Eventually(X >= 3)), GOOD) or "accepted")
