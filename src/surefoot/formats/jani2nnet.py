@@ -1,0 +1,129 @@
+"""The .jani2nnet file beside a network: what each input reads, what each output means."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from surefoot.errors import InvalidProblem, Unsupported
+from surefoot.formats.inert.file import read_bytes
+
+MOST_BYTES = 16 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Automaton:
+    """An automaton instance: its name and its position in the model's composition."""
+
+    name: str
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class WiredInput:
+    """One network input: a variable, an array element (`index`), or the location number of an automaton."""
+
+    name: str | None  # None: the location of `automaton`
+    automaton: Automaton | None = None  # None: the variable is global
+    index: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Wiring:
+    network: str  # as written: relative to the folder of the .jani2nnet file
+    inputs: tuple[WiredInput, ...]
+    outputs: tuple[str, ...]  # action labels
+    hidden: tuple[int, ...]  # sizes of the hidden layers
+    filtered: bool = False  # whether the policy chooses among the applicable actions only
+
+
+def read_jani2nnet(path: Path) -> Wiring:
+    """The wiring of a network to a JANI model."""
+    where = str(path)
+    data = read_bytes(path)
+    if len(data) > MOST_BYTES:
+        raise InvalidProblem(f"the file has {len(data)} bytes, more than {MOST_BYTES}", where=where)
+    try:
+        fields = json.loads(data, object_pairs_hook=_without_duplicates)
+    except InvalidProblem as problem:
+        raise problem.at(where) from None
+    except json.JSONDecodeError as problem:
+        at = f"{where}:{problem.lineno}:{problem.colno}"
+        raise InvalidProblem(f"not JSON: {problem.msg}", where=at) from problem
+    except (ValueError, RecursionError) as problem:
+        raise InvalidProblem("not JSON", where=where) from problem
+    try:
+        return _wiring(fields)
+    except (InvalidProblem, Unsupported) as problem:
+        raise problem.at(where) from None
+
+
+def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
+        raise InvalidProblem("a key occurs twice in one object")
+    return fields
+
+
+def _wiring(fields: Any) -> Wiring:
+    if not isinstance(fields, dict):
+        raise InvalidProblem("an object expected")
+    inputs = [_input(entry, f"input[{i}]") for i, entry in enumerate(_list(fields, "input"))]
+    outputs = [_output(entry, f"output[{i}]") for i, entry in enumerate(_list(fields, "output"))]
+    if len(set(inputs)) != len(inputs):
+        raise InvalidProblem("two inputs read the same", where="input")
+    if len(set(outputs)) != len(outputs):
+        raise InvalidProblem("two outputs mean the same action", where="output")
+    file = fields.get("file")
+    if not isinstance(file, str) or not file:
+        raise InvalidProblem("the name of the network file is missing", where="file")
+    hidden = fields.get("elements", [])
+    if not isinstance(hidden, list) or not all(type(n) is int and n > 0 for n in hidden):
+        raise InvalidProblem("a list of positive layer sizes expected", where="elements")
+    filtered = fields.get("filter", False)
+    if not isinstance(filtered, bool):
+        raise InvalidProblem("true or false expected", where="filter")
+    return Wiring(file, tuple(inputs), tuple(outputs), tuple(hidden), filtered)
+
+
+def _list(fields: dict[str, Any], key: str) -> list[Any]:
+    entries = fields.get(key)
+    if not isinstance(entries, list) or not entries:
+        raise InvalidProblem("a list with at least one entry expected", where=key)
+    return entries
+
+
+def _input(entry: Any, where: str) -> WiredInput:
+    """An object with `automaton` is a variable or array element; without it, the location of an automaton."""
+    name = entry.get("name") if isinstance(entry, dict) else None
+    if not isinstance(name, str) or not name:
+        raise InvalidProblem('an object with a "name" expected', where=where)
+    if "automaton" not in entry:
+        return WiredInput(None, _automaton(entry, where))
+    owner = entry["automaton"]
+    automaton = None if owner is None else _automaton(owner, f"{where}.automaton")
+    return WiredInput(name, automaton, _index(entry, where) if "index" in entry else None)
+
+
+def _automaton(entry: Any, where: str) -> Automaton:
+    name = entry.get("name") if isinstance(entry, dict) else None
+    if not isinstance(name, str) or not name:
+        raise InvalidProblem("an automaton with name and index expected", where=where)
+    return Automaton(name, _index(entry, where))
+
+
+def _index(entry: dict[str, Any], where: str) -> int:
+    index = entry.get("index")
+    if type(index) is not int or index < 0:
+        raise InvalidProblem("an index of 0 or more expected", where=where)
+    return index
+
+
+def _output(entry: Any, where: str) -> str:
+    if isinstance(entry, dict):
+        raise Unsupported("an output that lists edges", fix="name the action label", where=where)
+    if not isinstance(entry, str) or not entry:
+        raise InvalidProblem("an action label expected", where=where)
+    return entry

@@ -1,0 +1,110 @@
+"""Load a policy from any supported file; what it is is decided by its content, not by its name."""
+
+from __future__ import annotations
+
+import pickletools
+import re
+from pathlib import Path
+
+from surefoot.errors import InvalidProblem, Unsupported
+from surefoot.formats.inert.archive import is_zip, open_archive
+from surefoot.formats.inert.file import read_bytes
+from surefoot.formats.inert.opcodes import read_pickle
+from surefoot.formats.loaded_policy import LoadedPolicy
+from surefoot.formats.nnet import read_nnet
+from surefoot.formats.normalize import NOT_NORMALISED, Normalization, normalised
+from surefoot.formats.sb3 import is_sb3_archive, read_sb3
+from surefoot.formats.torch_file import is_torch_archive, read_state_dict
+from surefoot.problem.network import Network
+
+__all__ = ["LoadedPolicy", "load_policy"]
+
+SUPPORTED = "ONNX (also gzipped), Stable-Baselines3 .zip and .nnet are read"
+_EXPORT = "export the policy to ONNX, or give the .zip that Stable-Baselines3 saved"
+_NNET = re.compile(rb"//|\s*\d+\s*,\s*\d+\s*,\s*\d+\s*,\s*\d+\s*,?\s*\n")
+_ONNX_FIRST_BYTES = (
+    b"\x08\x12\x1a\x3a\x42"  # ir_version, producer, its version, graph, opset: tags of a ModelProto
+)
+
+
+def load_policy(
+    path: str | Path,
+    *,
+    output: str | None = None,
+    normalization: Normalization | None = None,
+    activation: str | None = None,
+) -> LoadedPolicy:
+    """The policy in a file; `output` names an ONNX output, `activation` what an SB3 file keeps to itself."""
+    path = Path(path)
+    data = read_bytes(path)
+    kind = _kind(data, path)
+    if activation is not None and kind != "sb3":
+        raise InvalidProblem(
+            "the activation is written in the file", fix="leave --activation out", where=str(path)
+        )
+    if output is not None and kind != "onnx":
+        raise InvalidProblem("only ONNX files have named outputs", fix="leave --output out", where=str(path))
+    if kind == "sb3":
+        return read_sb3(path, normalization=normalization, activation=activation)
+    network = _read_onnx(path, output) if kind == "onnx" else read_nnet(path)
+    if normalization is None:
+        return LoadedPolicy(network, "scores", kind, notes=(*network.notes, NOT_NORMALISED))
+    network = normalised(network, normalization)
+    return LoadedPolicy(network, "scores", kind, notes=network.notes)
+
+
+def _read_onnx(path: Path, output: str | None) -> Network:
+    from surefoot.formats.onnx import read_onnx
+
+    return read_onnx(path, output=output)
+
+
+def _kind(data: bytes, path: Path) -> str:
+    """`sb3`, `onnx` or `nnet`; everything else is an error that says what the file is."""
+    where = str(path)
+    if is_zip(data):
+        archive = open_archive(data, where)
+        if is_sb3_archive(archive):
+            return "sb3"
+        if is_torch_archive(archive):
+            raise _torch_refusal(data, where)
+        raise Unsupported("this zip is no saved policy", fix=SUPPORTED, where=where)
+    if _NNET.match(data):
+        return "nnet"
+    if data[:2] == b"\x1f\x8b" or data[0] in _ONNX_FIRST_BYTES:
+        return "onnx"
+    if _is_pickle(data):
+        read_pickle(data, permits=lambda symbol: symbol.startswith(_HARMLESS), where=where)
+        raise Unsupported("this is a pickle: nothing in it was executed", fix=_EXPORT, where=where)
+    raise Unsupported("this is no policy file", fix=SUPPORTED, where=where)
+
+
+_HARMLESS = (
+    "collections.OrderedDict",
+    "torch.",
+    "numpy.",
+    "stable_baselines3.",
+    "gymnasium.spaces.",
+    "gym.spaces.",
+)
+
+
+def _torch_refusal(data: bytes, where: str) -> Unsupported:
+    """A bare state dict has weights but does not say how they are connected."""
+    names = list(read_state_dict(data, where))
+    shown = ", ".join(names[:4]) + (", …" if len(names) > 4 else "")
+    return Unsupported(
+        f"a torch file names weights ({shown}), not how they are connected", fix=_EXPORT, where=where
+    )
+
+
+def _is_pickle(data: bytes) -> bool:
+    """Whether this looks like a pickle: protocol 2 and later by their mark, older ones by their end."""
+    if data[0] == 0x80 and data[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05"):
+        return True
+    if not data.rstrip(b"\n").endswith(b"."):
+        return False
+    try:
+        return any(opcode.name in ("GLOBAL", "INST") for opcode, _, _ in pickletools.genops(data[: 1 << 16]))
+    except ValueError:
+        return False
