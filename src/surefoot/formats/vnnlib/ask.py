@@ -1,0 +1,74 @@
+"""A network and a specification as a problem: the bad points of the box are states that must not exist."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from surefoot.errors import InvalidProblem
+from surefoot.formats.vnnlib.box import shown_number
+from surefoot.formats.vnnlib.specification import (
+    Specification,
+    input_bound,
+    input_name,
+    is_input,
+    output_name,
+)
+from surefoot.problem import names
+from surefoot.problem.environment import Component, Control, Environment, Real, Variable
+from surefoot.problem.inference import round_to_float32
+from surefoot.problem.network import Network
+from surefoot.problem.policy import Choose, NeuralPolicy
+from surefoot.problem.problem import Problem
+from surefoot.problem.property import Never
+from surefoot.problem.term import Apply, Op, Term, Var, conjunction, free_names, substitute
+
+
+def to_problem(network: Network, specification: Specification, name: str) -> Problem:
+    """The question whether some float32 input of the box satisfies the constraint: `Violated` means sat."""
+    outputs = network.outputs
+    if (network.width, outputs) != (specification.inputs, specification.outputs):
+        raise InvalidProblem(
+            f"the network has {network.width} inputs and {outputs} outputs, "
+            f"the specification {specification.inputs} and {specification.outputs}",
+            fix="check that network and specification belong together",
+        )
+    initial, bad = _split(specification.constraint)
+    inputs = tuple(input_name(i) for i in range(specification.inputs))
+    raw = {output_name(i): Var(names.output_name(i)) for i in range(outputs)}
+    bounds = zip(inputs, specification.low, specification.high, strict=True)
+    environment = Environment(
+        name=name,
+        variables=tuple(Variable(n, Real(low, high, float32=True)) for n, low, high in bounds),
+        initial=initial,
+        components=(Component("query", ()),),
+        controls=tuple(Control(n) for n in raw),
+    )
+    policy = NeuralPolicy(network, tuple(Var(n) for n in inputs), choose=Choose.VALUE)
+    return Problem(name, environment, policy, Never(substitute(bad, raw)))
+
+
+def _split(constraint: Term) -> tuple[Term, Term]:
+    """What concerns inputs alone, without what the box says already; and the rest."""
+    parts = constraint.args if isinstance(constraint, Apply) and constraint.op is Op.AND else (constraint,)
+    initial, bad = [], []
+    for part in parts:
+        mentioned = free_names(part)
+        if not mentioned or not all(is_input(n) for n in mentioned):
+            bad.append(part)
+        elif input_bound(part) is None or (isinstance(part, Apply) and part.op is Op.LT):
+            initial.append(part)
+    return conjunction(tuple(initial)), conjunction(tuple(bad))
+
+
+def no_float32_point(specification: Specification) -> str | None:
+    """The sentence that says which input has no float32 number in its interval; None if each has one."""
+    for index, (low, high) in enumerate(zip(specification.low, specification.high, strict=True)):
+        first = float(round_to_float32(low))
+        if Fraction(first) < low if np.isfinite(first) else first < 0:
+            first = float(np.nextafter(np.float32(first), np.float32(np.inf)))
+        if not np.isfinite(first) or Fraction(first) > high:
+            where = f"between {shown_number(low)} and {shown_number(high)}"
+            return f"input {input_name(index)} lies {where}, where there is no float32 number"
+    return None
