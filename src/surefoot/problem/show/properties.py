@@ -1,0 +1,92 @@
+"""Properties as text that reads back as the same property."""
+
+from __future__ import annotations
+
+from surefoot.problem.parse.number import show_number
+from surefoot.problem.parse.spelling import BINARY_PATHS, UNARY_PATHS
+from surefoot.problem.property import (
+    Bound,
+    Eventually,
+    Expected,
+    Never,
+    Path,
+    Probability,
+    Property,
+    Recurs,
+    Threshold,
+    Within,
+)
+from surefoot.problem.show.terms import show, show_name
+from surefoot.problem.term import Const, Term, Var
+
+_TAKEN = (*UNARY_PATHS, *BINARY_PATHS)
+
+
+def show_property(prop: Property) -> str:
+    """The text of a property: `parse_property(show_property(p)) == p`."""
+    match prop:
+        case Never(bad, steps):
+            return f"never {show(bad)}" + ("" if steps is None else f" for {steps} steps")
+        case Eventually(good):
+            return f"eventually {show(good)}"
+        case Recurs(good):
+            return f"recurs {show(good)}"
+        case Within(good, steps, after):
+            return f"within {steps} {_operand(good)}" + (f" after {after}" if after else "")
+        case Probability(path, threshold, optimise, over, starts):
+            return f"P{optimise or ''}{_limit(threshold)} [ {_path(path)} ]{_starts(over, starts)}"
+        case Expected(reward, until, threshold, optimise, over, starts):
+            counted = show_name(reward) if isinstance(reward, str) else f"({show(reward)})"
+            asked = f"[ {counted} until {show(until)} ]"
+            return f"E{optimise or ''}{_limit(threshold)} {asked}{_starts(over, starts)}"
+
+
+def _limit(threshold: Threshold | None) -> str:
+    return "=?" if threshold is None else f"{threshold.relation}{show_number(threshold.value)}"
+
+
+def _path(path: Path) -> str:
+    bounds = "".join(_bound(b) for b in path.bounds)
+    right = f"{path.operator}{bounds} {_operand(path.right)}"
+    return right if path.operator in UNARY_PATHS else f"{_operand(path.left)} {right}"
+
+
+def _operand(term: Term) -> str:
+    """A term beside a path operator or a number: in parentheses unless it is a single word."""
+    match term:
+        case Var(name) if name in _TAKEN:
+            return f"`{name}`"
+        case Var() | Const(bool()):
+            return show(term)
+        case _:
+            return f"({show(term)})"
+
+
+def _bound(bound: Bound) -> str:
+    reward = "" if bound.reward is None else f"{{{show_name(bound.reward)}}}"
+    if bound.high is None:
+        return f"{reward}>={_limiting(bound.low)}" if bound.low is not None else ""
+    if bound.low is None:
+        return f"{reward}{'<' if bound.strict else '<='}{_limiting(bound.high)}"
+    return f"{reward}[{show(bound.low)}, {show(bound.high)}{')' if bound.strict else ']'}"
+
+
+def _limiting(term: Term | None) -> str:
+    """A limit: a number or a name as it is, anything else in parentheses."""
+    match term:
+        case Const(value) if (
+            not isinstance(value, bool) and value >= 0 and "/" not in (text := show_number(value))
+        ):
+            return text
+        case Var():
+            return show(term)
+        case None:
+            return ""
+        case _:
+            return f"({show(term)})"
+
+
+def _starts(over: str, starts: Term | None) -> str:
+    if starts is None:
+        return "" if over == "max" else f" over {over}"
+    return f" over {over} of {show(starts)}"

@@ -1,0 +1,18 @@
+"""Is a problem well formed? The first defect is raised, with its place in the problem."""
+
+from __future__ import annotations
+
+from surefoot.problem.problem import Problem
+from surefoot.problem.validate.environment import check_environment
+from surefoot.problem.validate.policy import check_policy, environment_labels
+from surefoot.problem.validate.property import check_property, property_scope
+
+__all__ = ["check_environment", "environment_labels", "property_scope", "validate"]
+
+
+def validate(problem: Problem) -> None:
+    """Raise `InvalidProblem` unless every name, kind, width and number of the problem fits."""
+    check_environment(problem.environment)
+    if problem.policy is not None:
+        check_policy(problem.policy, problem.environment)
+    check_property(problem)

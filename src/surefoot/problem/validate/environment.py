@@ -1,0 +1,231 @@
+"""Checks of an environment: declarations, automata, and every term in its place."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from surefoot.errors import InvalidProblem, did_you_mean
+from surefoot.problem.environment import (
+    Choice,
+    Component,
+    Edge,
+    Environment,
+    Int,
+    Law,
+    Outcome,
+    Update,
+)
+from surefoot.problem.show import brief, show
+from surefoot.problem.term import Apply, Const, Op, Term, Var
+from surefoot.problem.validate.kinds import BOOL, REAL
+from surefoot.problem.validate.scope import (
+    Scope,
+    check_kind,
+    check_limits,
+    check_name,
+    check_unique,
+    state_scope,
+)
+
+METHODS = ("euler", "rk4")
+LAWS = {"uniform": 2, "normal": 2, "integer": 2}
+
+
+def check_environment(environment: Environment) -> None:
+    """Raise at the first defect, with a path such as `environment.components[0].edges[3].guard`."""
+    _declarations(environment)
+    state = state_scope(environment)
+    state.require(environment.initial, BOOL, "environment.initial")
+    acting = state.also({c.name: REAL for c in environment.controls})
+    for number, component in enumerate(environment.components):
+        _component(component, acting, f"environment.components[{number}]")
+    _synchronisations(environment)
+    _flow(environment, acting)
+
+
+def _declarations(environment: Environment) -> None:
+    variables = [(v.name, f"environment.variables[{i}]") for i, v in enumerate(environment.variables)]
+    controls = [(c.name, f"environment.controls[{i}]") for i, c in enumerate(environment.controls)]
+    components = [(c.name, f"environment.components[{i}]") for i, c in enumerate(environment.components)]
+    for name, where in (*variables, *controls):
+        check_name(name, where)
+    check_unique(variables, "variable")
+    check_unique(controls, "control")
+    check_unique([*variables, *controls], "the name")
+    check_unique(components, "component")
+    if not components:
+        raise InvalidProblem(
+            "there is no component", fix="add one with at least one edge", where="environment"
+        )
+    for variable, (_, where) in zip(environment.variables, variables, strict=True):
+        check_kind(variable.kind, variable.name, where)
+    for control, (_, where) in zip(environment.controls, controls, strict=True):
+        check_limits(control.low, control.high, control.name, where)
+
+
+def _component(component: Component, acting: Scope, where: str) -> None:
+    check_unique([(n, f"{where}.locations[{i}]") for i, n in enumerate(component.locations)], "location")
+    if not component.initial:
+        raise InvalidProblem(
+            f"component `{component.name}` has no initial location", where=f"{where}.initial"
+        )
+    for number, location in enumerate(component.initial):
+        _location(component, location, f"{where}.initial[{number}]")
+    for number, edge in enumerate(component.edges):
+        _edge(component, edge, acting, f"{where}.edges[{number}]")
+
+
+def _location(component: Component, location: str, where: str) -> None:
+    if location not in component.locations:
+        what = f"component `{component.name}` has no location `{location}`"
+        raise InvalidProblem(what, fix=did_you_mean(location, component.locations), where=where)
+
+
+def _edge(component: Component, edge: Edge, acting: Scope, where: str) -> None:
+    _location(component, edge.source, f"{where}.source")
+    acting.require(edge.guard, BOOL, f"{where}.guard")
+    for number, choice in enumerate(edge.chosen):
+        _choice(choice, acting, f"{where}.chosen[{number}]")
+    check_unique([(c.name, f"{where}.chosen[{i}]") for i, c in enumerate(edge.chosen)], "chosen value")
+    scope = acting.also({c.name: c.kind for c in edge.chosen})
+    scope.require(edge.assuming, BOOL, f"{where}.assuming")
+    if not edge.outcomes:
+        raise InvalidProblem("an edge has no outcome", fix="add one, or drop the edge", where=where)
+    for number, outcome in enumerate(edge.outcomes):
+        place = f"{where}.outcomes[{number}]"
+        _location(component, outcome.target, f"{place}.target")
+        _outcome(outcome, scope, place)
+    _probabilities([o.probability for o in edge.outcomes], where)
+
+
+def _choice(choice: Choice, acting: Scope, where: str) -> None:
+    check_name(choice.name, where)
+    check_kind(choice.kind, choice.name, where)
+    if choice.name in acting.kinds:
+        what = f"chosen value `{choice.name}` has the name of a variable or control"
+        raise InvalidProblem(what, fix="rename it", where=where)
+    if choice.law is not None:
+        _law(choice.law, choice, where)
+
+
+def _law(law: Law, choice: Choice, where: str) -> None:
+    if law.name not in LAWS:
+        raise InvalidProblem(f"unknown law `{law.name}`", fix=did_you_mean(law.name, LAWS), where=where)
+    if len(law.parameters) != LAWS[law.name]:
+        what = f"law `{law.name}` takes {LAWS[law.name]} numbers, not {len(law.parameters)}"
+        raise InvalidProblem(what, where=where)
+    first, second = law.parameters
+    if law.name == "normal" and second < 0:
+        raise InvalidProblem(f"the deviation of `{choice.name}` is negative", where=where)
+    if law.name != "normal":
+        check_limits(first, second, choice.name, where)
+    if law.name == "integer" and not all(Fraction(p).denominator == 1 for p in law.parameters):
+        raise InvalidProblem("the limits of an `integer` law are not whole numbers", where=where)
+    if isinstance(choice.kind, Int) != (law.name == "integer"):
+        raise InvalidProblem(f"law `{law.name}` does not fit the kind of `{choice.name}`", where=where)
+
+
+def _outcome(outcome: Outcome, scope: Scope, where: str) -> None:
+    scope.require(outcome.probability, REAL, f"{where}.probability")
+    for number, update in enumerate(outcome.updates):
+        _update(update, scope, f"{where}.updates[{number}]")
+    _clashes(outcome.updates, where)
+    check_unique([(r, f"{where}.rewards[{i}]") for i, (r, _) in enumerate(outcome.rewards)], "reward")
+    for number, (_, amount) in enumerate(outcome.rewards):
+        scope.require(amount, REAL, f"{where}.rewards[{number}]")
+
+
+def _update(update: Update, scope: Scope, where: str) -> None:
+    root = _root(update.target)
+    if root is None:
+        what = f"`{brief(update.target)}` cannot be assigned"
+        raise InvalidProblem(what, fix="assign a variable or an element of an array", where=f"{where}.target")
+    kind = scope.kind(update.target, f"{where}.target")
+    if root not in scope.variables:
+        what = f"`{root}` is not a variable, so it cannot be assigned"
+        raise InvalidProblem(what, fix="assign a declared variable", where=f"{where}.target")
+    scope.require(update.value, kind, f"{where}.value")
+
+
+def _root(target: Term) -> str | None:
+    while isinstance(target, Apply) and target.op is Op.SELECT:
+        target = target.args[0]
+    return target.name if isinstance(target, Var) else None
+
+
+def _clashes(updates: tuple[Update, ...], where: str) -> None:
+    """Two writes of one target at once. Elements whose index is not a number are compared when they are run."""
+    seen: dict[int, list[Term]] = {}
+    for number, update in enumerate(updates):
+        others = seen.setdefault(update.index, [])
+        for other in others:
+            if update.target == other or _within(update.target, other) or _within(other, update.target):
+                what = f"`{show(update.target)}` is assigned twice at once"
+                raise InvalidProblem(what, fix="keep one of them", where=f"{where}.updates[{number}].target")
+        others.append(update.target)
+
+
+def _within(part: Term, whole: Term) -> bool:
+    while isinstance(part, Apply) and part.op is Op.SELECT:
+        part = part.args[0]
+        if part == whole:
+            return True
+    return False
+
+
+def _probabilities(probabilities: list[Term], where: str) -> None:
+    constants: list[Fraction] = []
+    for number, probability in enumerate(probabilities):
+        if isinstance(probability, Const):
+            value = Fraction(probability.value)
+            if not 0 <= value <= 1:
+                what = f"probability {show(probability)} is not between 0 and 1"
+                raise InvalidProblem(what, where=f"{where}.outcomes[{number}].probability")
+            constants.append(value)
+    if len(constants) == len(probabilities) and sum(constants) != 1:
+        shown = " + ".join(show(p) for p in probabilities)
+        what = f"the probabilities {shown} add up to {show(Const(sum(constants)))}"
+        raise InvalidProblem(what, fix="they have to add up to exactly 1", where=where)
+
+
+def _synchronisations(environment: Environment) -> None:
+    count = len(environment.components)
+    for number, vector in enumerate(environment.synchronisations):
+        where = f"environment.synchronisations[{number}]"
+        if len(vector.actions) != count:
+            what = f"the vector names {len(vector.actions)} actions, but there are {count} components"
+            raise InvalidProblem(what, fix="name one action, or none, for each component", where=where)
+        if all(a is None for a in vector.actions):
+            raise InvalidProblem("no component takes part", fix="name at least one action", where=where)
+        for position, (action, component) in enumerate(
+            zip(vector.actions, environment.components, strict=True)
+        ):
+            known = dict.fromkeys(e.action for e in component.edges if e.action is not None)
+            if action is not None and action not in known:
+                what = f"component `{component.name}` has no action `{action}`"
+                raise InvalidProblem(
+                    what, fix=did_you_mean(action, known), where=f"{where}.actions[{position}]"
+                )
+
+
+def _flow(environment: Environment, acting: Scope) -> None:
+    flow, where = environment.flow, "environment.flow"
+    if flow is None:
+        return
+    if flow.step <= 0:
+        raise InvalidProblem(f"the step {show(Const(flow.step))} is not positive", where=f"{where}.step")
+    if flow.method not in METHODS:
+        raise InvalidProblem(
+            f"unknown method `{flow.method}`", fix=did_you_mean(flow.method, METHODS), where=where
+        )
+    check_unique(
+        [(n, f"{where}.derivatives[{i}]") for i, (n, _) in enumerate(flow.derivatives)], "derivative of"
+    )
+    edges = [e for c in environment.components for e in c.edges]
+    always = [c for c in (edges[0].chosen if edges else ()) if all(c in e.chosen for e in edges)]
+    scope = acting.also({c.name: c.kind for c in always})
+    for number, (name, derivative) in enumerate(flow.derivatives):
+        place = f"{where}.derivatives[{number}]"
+        if acting.kind(Var(name), place) != REAL or name not in acting.variables:
+            raise InvalidProblem(f"`{name}` has a derivative but is not a real variable", where=place)
+        scope.require(derivative, REAL, place)

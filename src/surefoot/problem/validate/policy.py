@@ -1,0 +1,154 @@
+"""Checks of a policy against its environment: widths, actions, and the terms of programs and shields."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from surefoot.errors import InvalidProblem, did_you_mean
+from surefoot.problem.decision import action_names
+from surefoot.problem.environment import Component, Environment
+from surefoot.problem.names import chosen_name
+from surefoot.problem.policy import (
+    Choose,
+    EdgesOf,
+    NeuralPolicy,
+    OraclePolicy,
+    Policy,
+    ProgramPolicy,
+    ShieldedPolicy,
+)
+from surefoot.problem.show import show
+from surefoot.problem.validate.kinds import BOOL, REAL
+from surefoot.problem.validate.scope import Scope, state_scope
+
+
+def check_policy(policy: Policy, environment: Environment, where: str = "policy") -> None:
+    """Raise at the first defect."""
+    state = state_scope(environment)
+    match policy:
+        case NeuralPolicy():
+            _neural(policy, environment, state, where)
+        case ProgramPolicy():
+            _program(policy, environment, state, where)
+        case ShieldedPolicy(inner, permits, fallback):
+            check_policy(inner, environment, f"{where}.policy")
+            check_policy(fallback, environment, f"{where}.fallback")
+            proposed = {chosen_name(a): BOOL for a in action_names(inner, environment)}
+            scope = state.also({c.name: REAL for c in environment.controls}).with_reserved(proposed)
+            scope.require(permits, BOOL, f"{where}.permits")
+        case OraclePolicy(actions=actions):
+            _labels(actions, environment, where)
+
+
+def environment_labels(environment: Environment) -> tuple[str, ...]:
+    """The labels of joint steps, in order."""
+    if environment.synchronisations:
+        labels = [s.result for s in environment.synchronisations]
+    elif len(environment.components) == 1:
+        labels = [e.action for e in environment.components[0].edges]
+    else:
+        labels = []
+    return tuple(dict.fromkeys(a for a in labels if a is not None))
+
+
+def _neural(policy: NeuralPolicy, environment: Environment, state: Scope, where: str) -> None:
+    for number, term in enumerate(policy.observe):
+        place = f"{where}.observe[{number}]"
+        if state.kind(term, place) != BOOL:
+            state.require(term, REAL, place)
+    _same_number("inputs", policy.network.width, "observed terms", [show(t) for t in policy.observe], where)
+    outputs = policy.network.outputs
+    if environment.controls or policy.choose is Choose.VALUE:
+        _values(policy, environment, where)
+        controls = [c.name for c in environment.controls]
+        _same_number("outputs", outputs, "controls", controls, where)
+        return
+    if isinstance(policy.actions, EdgesOf):
+        _edges_of(policy.actions, environment, f"{where}.actions")
+    else:
+        _labels(policy.actions, environment, where)
+    _same_number("outputs", outputs, "actions", action_names(policy, environment), where)
+
+
+def _values(policy: NeuralPolicy, environment: Environment, where: str) -> None:
+    if not environment.controls:
+        what = "`choose = value` needs an environment with controls"
+        raise InvalidProblem(what, fix="declare controls, or choose among actions", where=f"{where}.choose")
+    if policy.choose is not Choose.VALUE:
+        what = f"the environment has controls, but the policy chooses by {policy.choose.value}"
+        raise InvalidProblem(what, fix="use `choose = value`", where=f"{where}.choose")
+    if policy.actions != ():
+        raise InvalidProblem("the policy sets controls, so it has no actions", where=f"{where}.actions")
+
+
+def _same_number(side: str, count: int, what: str, names: Iterable[str], where: str) -> None:
+    listed = list(names)
+    if count != len(listed):
+        numbers = _listing([str(i) for i in range(count)])
+        text = f"the network has {count} {side} ({numbers}) for {len(listed)} {what} ({_listing(listed)})"
+        raise InvalidProblem(text, fix=f"list exactly one for each of the {count} {side}", where=where)
+
+
+def _listing(names: list[str], most: int = 40) -> str:
+    if not names:
+        return "none"
+    return ", ".join(names if len(names) <= most else [*names[:most], "…"])
+
+
+def _labels(actions: Iterable[str], environment: Environment, where: str) -> None:
+    known = environment_labels(environment)
+    seen: set[str] = set()
+    for number, action in enumerate(actions):
+        place = f"{where}.actions[{number}]"
+        if action not in known:
+            what = f"the environment has no action `{action}`"
+            raise InvalidProblem(what, fix=did_you_mean(action, known), where=place)
+        if action in seen:
+            raise InvalidProblem(f"action `{action}` is listed twice", fix="list it once", where=place)
+        seen.add(action)
+
+
+def _edges_of(actions: EdgesOf, environment: Environment, where: str) -> None:
+    named: dict[str, Component] = {c.name: c for c in environment.components}
+    if actions.component not in named:
+        what = f"there is no component `{actions.component}`"
+        raise InvalidProblem(what, fix=did_you_mean(actions.component, named), where=where)
+    count = len(named[actions.component].edges)
+    for number, edge in enumerate(actions.order):
+        if not 0 <= edge < count:
+            what = f"component `{actions.component}` has no edge {edge}"
+            fix = f"its edges are numbered from 0 to {count - 1}"
+            raise InvalidProblem(what, fix=fix, where=f"{where}.order[{number}]")
+    if len(set(actions.order)) != len(actions.order):
+        raise InvalidProblem("an edge is listed twice", fix="list each edge once", where=f"{where}.order")
+
+
+def _program(policy: ProgramPolicy, environment: Environment, state: Scope, where: str) -> None:
+    if not policy.branches:
+        raise InvalidProblem("the program has no branch", fix="add one", where=f"{where}.branches")
+    _labels(policy.actions, environment, where)
+    for number, branch in enumerate(policy.branches):
+        place = f"{where}.branches[{number}]"
+        state.require(branch.when, BOOL, f"{place}.when")
+        if isinstance(branch.then, str):
+            _branch_action(branch.then, environment, place)
+        elif isinstance(branch.then, tuple):
+            names = [c.name for c in environment.controls]
+            if len(branch.then) != len(names):
+                terms = _listing([show(t) for t in branch.then])
+                what = f"the branch sets {len(branch.then)} controls ({terms}) of {len(names)} ({_listing(names)})"
+                raise InvalidProblem(what, fix="write one term for each control", where=place)
+            for position, value in enumerate(branch.then):
+                state.require(value, REAL, f"{place}.then[{position}]")
+        else:
+            check_policy(branch.then, environment, f"{place}.then")
+
+
+def _branch_action(action: str, environment: Environment, where: str) -> None:
+    if environment.controls:
+        what = f"the branch picks action `{action}`, but the environment has controls"
+        raise InvalidProblem(what, fix="write one term for each control", where=f"{where}.then")
+    known = environment_labels(environment)
+    if action not in known:
+        what = f"the environment has no action `{action}`"
+        raise InvalidProblem(what, fix=did_you_mean(action, known), where=f"{where}.then")

@@ -1,0 +1,153 @@
+"""Checks of a property: numbers of steps, limits, rewards, and the names its terms may use."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from surefoot.errors import InvalidProblem, did_you_mean
+from surefoot.problem.decision import action_names
+from surefoot.problem.environment import Environment, Kind
+from surefoot.problem.names import DEADLOCKED, STALLED, chosen_name, location_name, output_name
+from surefoot.problem.policy import NeuralPolicy, Policy, ShieldedPolicy
+from surefoot.problem.problem import Problem
+from surefoot.problem.property import (
+    Bound,
+    Eventually,
+    Expected,
+    Never,
+    Path,
+    Probability,
+    Recurs,
+    Threshold,
+    Within,
+)
+from surefoot.problem.show import show
+from surefoot.problem.term import Const, Term
+from surefoot.problem.validate.kinds import BOOL, REAL
+from surefoot.problem.validate.scope import Scope, state_scope
+
+STEPS = "steps"
+
+
+def check_property(problem: Problem) -> None:
+    """Raise at the first defect."""
+    _policy_present(problem)
+    scope = property_scope(problem.environment, problem.policy)
+    match problem.property:
+        case Never(bad, steps):
+            _steps(0 if steps is None else steps, 0)
+            scope.require(bad, BOOL, "property.bad")
+        case Eventually(good) | Recurs(good):
+            scope.require(good, BOOL, "property.good")
+        case Within(good, steps, after):
+            _steps(steps, after)
+            scope.require(good, BOOL, "property.good")
+        case Probability(path, threshold, _, _, starts):
+            _path(path, scope, problem.environment)
+            _threshold(threshold)
+            _starts(starts, problem.environment)
+        case Expected(reward, until, _, _, _, starts):
+            _reward(reward, scope, problem.environment)
+            scope.require(until, BOOL, "property.until")
+            _starts(starts, problem.environment)
+
+
+def property_scope(environment: Environment, policy: Policy | None) -> Scope:
+    """State variables, controls, and the reserved names that this policy gives a meaning to."""
+    reserved: dict[str, Kind] = {
+        location_name(c.name, location): BOOL for c in environment.components for location in c.locations
+    }
+    reserved[DEADLOCKED] = BOOL
+    state = state_scope(environment)
+    if policy is None:
+        return state.with_reserved(reserved)
+    reserved[STALLED] = BOOL
+    reserved.update({chosen_name(a): BOOL for a in action_names(policy, environment)})
+    reserved.update({output_name(i): REAL for i in range(_outputs(policy))})
+    return state.also({c.name: REAL for c in environment.controls}).with_reserved(reserved)
+
+
+def _outputs(policy: Policy) -> int:
+    """How many raw outputs a decision of this policy shows."""
+    match policy:
+        case NeuralPolicy(network):
+            return network.outputs
+        case ShieldedPolicy(inner, _, _):
+            return _outputs(inner)
+        case _:
+            return 0
+
+
+def _policy_present(problem: Problem) -> None:
+    asked = problem.property
+    about_optimum = isinstance(asked, Probability | Expected) and asked.optimise is not None
+    if problem.policy is None and not about_optimum:
+        what = "the property needs a policy, and there is none"
+        fix = "give one, or ask about the optimum with Pmin, Pmax, Emin or Emax"
+        raise InvalidProblem(what, fix=fix, where="policy")
+
+
+def _steps(steps: int, after: int) -> None:
+    for number, name in ((steps, "steps"), (after, "after")):
+        if number < 0:
+            raise InvalidProblem(
+                f"{number} steps: a number of steps is not negative", where=f"property.{name}"
+            )
+    if after > steps:
+        what = f"the property looks at states from number {after} to number {steps}: there are none"
+        raise InvalidProblem(what, fix="`after` is at most the number of steps", where="property.after")
+
+
+def _path(path: Path, scope: Scope, environment: Environment) -> None:
+    scope.require(path.left, BOOL, "property.path.left")
+    scope.require(path.right, BOOL, "property.path.right")
+    for number, bound in enumerate(path.bounds):
+        _bound(bound, scope, environment, f"property.path.bounds[{number}]")
+
+
+def _bound(bound: Bound, scope: Scope, environment: Environment, where: str) -> None:
+    if bound.low is None and bound.high is None:
+        raise InvalidProblem("a bound without a limit", fix="drop it", where=where)
+    for limit in (bound.low, bound.high):
+        if limit is not None:
+            scope.require(limit, REAL, where)
+            if isinstance(limit, Const) and bound.reward is None and not _counts(limit):
+                what = f"`{show(limit)}` is not a number of steps"
+                raise InvalidProblem(what, fix="use a whole number from 0 on", where=where)
+    if bound.reward is not None:
+        _named_reward(bound.reward, environment, where)
+    match bound:
+        case Bound(Const(low), Const(high)) if low > high:
+            what = f"the lower limit {show(Const(low))} is above the upper limit {show(Const(high))}"
+            raise InvalidProblem(what, fix="swap them", where=where)
+
+
+def _counts(limit: Const) -> bool:
+    return isinstance(limit.value, int) and limit.value >= 0
+
+
+def _threshold(threshold: Threshold | None) -> None:
+    if threshold is not None and not 0 <= threshold.value <= 1:
+        what = f"{show(Const(Fraction(threshold.value)))} is not a probability"
+        raise InvalidProblem(what, fix="use a number from 0 to 1", where="property.threshold")
+
+
+def _reward(reward: str | Term, scope: Scope, environment: Environment) -> None:
+    if isinstance(reward, str):
+        _named_reward(reward, environment, "property.reward")
+    else:
+        scope.require(reward, REAL, "property.reward")
+
+
+def _named_reward(reward: str, environment: Environment, where: str) -> None:
+    outcomes = [o for c in environment.components for e in c.edges for o in e.outcomes]
+    known = dict.fromkeys((STEPS, *(name for o in outcomes for name, _ in o.rewards)))
+    if reward not in known:
+        raise InvalidProblem(f"there is no reward `{reward}`", fix=did_you_mean(reward, known), where=where)
+
+
+def _starts(starts: Term | None, environment: Environment) -> None:
+    if starts is None:
+        return
+    places = {location_name(c.name, place): BOOL for c in environment.components for place in c.locations}
+    state_scope(environment).with_reserved(places).require(starts, BOOL, "property.starts")
