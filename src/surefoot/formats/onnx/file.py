@@ -1,0 +1,270 @@
+"""From the bytes of an ONNX file to a checked graph; no arithmetic and no shapes yet.
+
+Nothing outside the given bytes is ever read (tensors stored as external data are refused), and every size is
+compared with a limit before anything is allocated.
+"""
+
+from __future__ import annotations
+
+import gzip
+import math
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.errors import InvalidProblem, Unsupported
+
+MOST_BYTES = 512 * 2**20
+MOST_ENTRIES = 2**26  # of one tensor, and of everything a network is made of together
+OLDEST_OPSET = 7  # before it, arithmetic broadcasts by an `axis` attribute
+
+Tensor: TypeAlias = NDArray[Any]
+Attribute: TypeAlias = int | float | str | tuple[int, ...] | tuple[float, ...] | Tensor
+Dimension: TypeAlias = int | None  # None: symbolic or unknown
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Step:
+    """One node of the graph: what it reads, what it writes, and where to say that an error is."""
+
+    op: str
+    domain: str
+    where: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    message: Any  # the protobuf node; attributes are decoded only for nodes that matter
+
+    def attributes(self) -> Mapping[str, Attribute]:
+        return {a.name: _attribute(a) for a in self.message.attribute}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Graph:
+    """Nodes in file order, tensors and inputs by name; `model` is the message they were taken from."""
+
+    steps: tuple[Step, ...]
+    tensors: Mapping[str, Any]  # protobuf tensors, decoded by `tensor` when they are needed
+    inputs: Mapping[str, tuple[Dimension, ...] | None]  # None: no shape is given
+    input_kinds: Mapping[str, int]
+    outputs: tuple[str, ...]
+    opset: int
+    model: Any
+
+
+def shown(name: str) -> str:
+    """A name from the file, quoted for a one-line message: no control characters, not too long."""
+    plain = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in name)
+    return f"`{plain if len(plain) <= 80 else plain[:77] + '...'}`"
+
+
+def read_bytes(path: Path) -> bytes:
+    """The content of a regular file, unpacked if its name ends in .gz, under the size limit."""
+    if path.is_dir():
+        raise InvalidProblem("this is a directory", fix="give the .onnx file inside it")
+    try:
+        if not path.exists():
+            raise InvalidProblem("there is no such file", fix="check the path")
+        if not path.is_file():
+            raise InvalidProblem("this is not a regular file", fix="give a .onnx file")
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            data = file.read(MOST_BYTES + 1)
+    except (EOFError, gzip.BadGzipFile, zlib.error):
+        raise InvalidProblem("the gzip file is damaged or cut off", fix="fetch it again") from None
+    except OSError as error:
+        raise InvalidProblem(f"cannot be read: {error.strerror or 'input/output error'}") from None
+    if len(data) > MOST_BYTES:
+        raise Unsupported(f"larger than {MOST_BYTES // 2**20} MB", fix="export the policy network alone")
+    return data
+
+
+def parse(data: bytes) -> Graph:
+    """The graph in an ONNX file, checked as far as it can be without knowing which output is wanted."""
+    from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+    from onnx import ModelProto
+
+    if not data:
+        raise InvalidProblem("the file is empty", fix="export the network again")
+    try:
+        model = ModelProto.FromString(data)
+    except DecodeError:
+        raise InvalidProblem("not an ONNX model, or cut off", fix="export the network again") from None
+    if not model.HasField("graph") or model.ir_version < 1:
+        raise InvalidProblem("not an ONNX model: it has no graph", fix="give a .onnx file")
+    _refuse_external_data(model)
+    graph = model.graph
+    tensors = {t.name: t for t in graph.initializer}
+    given = [i for i in graph.input if i.name not in tensors]
+    steps = tuple(_step(n, number) for number, n in enumerate(graph.node))
+    _refuse_two_producers(steps, [t.name for t in graph.initializer], [i.name for i in given])
+    if graph.sparse_initializer:
+        raise Unsupported(
+            "sparse tensors are not supported", where="sparse_initializer", fix="export dense ones"
+        )
+    return Graph(
+        steps=steps,
+        tensors=tensors,
+        inputs={i.name: _shape(i) for i in given},
+        input_kinds={i.name: i.type.tensor_type.elem_type for i in given},
+        outputs=tuple(o.name for o in graph.output),
+        opset=_opset(model),
+        model=model,
+    )
+
+
+def _step(node: Any, number: int) -> Step:
+    where = f"node {shown(node.name)}" if node.name else f"node {number} ({node.op_type})"
+    domain = "" if node.domain == "ai.onnx" else node.domain
+    return Step(node.op_type, domain, where, tuple(node.input), tuple(node.output), node)
+
+
+def _shape(declared: Any) -> tuple[Dimension, ...] | None:
+    if not declared.type.HasField("tensor_type") or not declared.type.tensor_type.HasField("shape"):
+        return None
+    dimensions = declared.type.tensor_type.shape.dim
+    return tuple(d.dim_value if d.HasField("dim_value") else None for d in dimensions)
+
+
+def _opset(model: Any) -> int:
+    from onnx.defs import onnx_opset_version
+
+    versions = [o.version for o in model.opset_import if o.domain in ("", "ai.onnx")]
+    if not versions:
+        raise InvalidProblem(
+            "no opset version is given", where="opset_import", fix="export the network again"
+        )
+    newest = onnx_opset_version()
+    if versions[0] > newest:
+        raise Unsupported(
+            f"opset {versions[0]} is newer than {newest}, the newest that the installed onnx package knows",
+            where="opset_import",
+            fix="export with a lower opset, or upgrade onnx",
+        )
+    if versions[0] < OLDEST_OPSET:
+        raise Unsupported(
+            f"opset {versions[0]} is older than {OLDEST_OPSET}",
+            where="opset_import",
+            fix="convert with onnx.version_converter",
+        )
+    return int(versions[0])
+
+
+def _refuse_two_producers(steps: tuple[Step, ...], tensors: list[str], inputs: list[str]) -> None:
+    places = [("initializer", n) for n in tensors] + [("input", n) for n in inputs]
+    places += [(step.where, n) for step in steps for n in step.outputs if n]
+    seen = set()
+    for where, name in places:
+        if name in seen:
+            raise InvalidProblem(
+                f"{shown(name)} is defined twice", where=where, fix="export the network again"
+            )
+        seen.add(name)
+
+
+def _refuse_external_data(model: Any) -> None:
+    from onnx import TensorProto
+
+    for tensor in _tensors(model.graph):
+        if tensor.data_location == TensorProto.EXTERNAL or tensor.external_data:
+            raise Unsupported(
+                "external data is not read",
+                where=f"tensor {shown(tensor.name)}",
+                fix="save the model in one file (onnx.save with save_as_external_data=False)",
+            )
+
+
+def _tensors(graph: Any) -> Iterator[Any]:
+    """Every tensor in the graph, also inside attributes and nested graphs."""
+    yield from graph.initializer
+    for node in graph.node:
+        for attribute in node.attribute:
+            if attribute.HasField("t"):
+                yield attribute.t
+            yield from attribute.tensors
+            for nested in [attribute.g, *attribute.graphs] if attribute.HasField("g") else attribute.graphs:
+                yield from _tensors(nested)
+
+
+def _attribute(attribute: Any) -> Attribute:
+    kind, place = attribute.type, f"attribute {shown(attribute.name)}"
+    # The numbers are AttributeProto's FLOAT, INT, STRING, TENSOR, FLOATS and INTS.
+    if kind == 1:
+        return _finite((attribute.f,), place)[0]
+    if kind == 2:
+        return int(attribute.i)
+    if kind == 3:
+        return str(attribute.s.decode("utf-8", "replace"))
+    if kind == 4:
+        return tensor(attribute.t, attribute.t.name or attribute.name)
+    if kind == 6:
+        return _finite(tuple(attribute.floats), place)
+    if kind == 7:
+        return tuple(int(i) for i in attribute.ints)
+    raise Unsupported(f"{place} is of a kind that is not supported")
+
+
+def _finite(numbers: tuple[float, ...], place: str) -> tuple[float, ...]:
+    if not all(math.isfinite(n) for n in numbers):
+        raise InvalidProblem(f"{place} is not a finite number", fix="export a network without NaN or Inf")
+    return numbers
+
+
+# TensorProto.DataType: name of the field that holds the numbers when raw_data does not, and numpy's type.
+_KINDS: dict[int, tuple[str, np.dtype[Any]]] = {
+    1: ("float_data", np.dtype("<f4")),
+    6: ("int32_data", np.dtype("<i4")),
+    7: ("int64_data", np.dtype("<i8")),
+    9: ("int32_data", np.dtype("bool")),
+}
+
+
+def tensor(message: Any, name: str) -> Tensor:
+    """The numbers of a tensor that is stored in the file: float32, or integers for shapes and indices."""
+    try:
+        return _tensor(message)
+    except (InvalidProblem, Unsupported) as error:
+        raise error.at(f"tensor {shown(name)}") from None
+
+
+def _tensor(message: Any) -> Tensor:
+    if message.data_type not in _KINDS:
+        raise Unsupported(
+            f"{kind_name(message.data_type)} numbers are not supported", fix="export the network in float32"
+        )
+    field, kind = _KINDS[message.data_type]
+    shape = tuple(int(d) for d in message.dims)
+    if any(d < 0 for d in shape):
+        raise InvalidProblem(f"negative dimension in shape {list(shape)}", fix="export the network again")
+    size = math.prod(shape)
+    if size > MOST_ENTRIES:
+        raise Unsupported(
+            f"shape {list(shape)} has {size} entries, more than {MOST_ENTRIES}", fix="use a smaller network"
+        )
+    raw = message.HasField("raw_data")
+    stored = len(message.raw_data) // kind.itemsize if raw else len(getattr(message, field))
+    if stored != size or (raw and len(message.raw_data) % kind.itemsize):
+        raise InvalidProblem(
+            f"shape {list(shape)} needs {size} numbers, the file holds {stored}",
+            fix="export the network again",
+        )
+    flat = np.frombuffer(message.raw_data, kind) if raw else np.array(getattr(message, field), kind)
+    array: Tensor = flat.astype(kind.newbyteorder("=")).reshape(shape)
+    if kind.kind == "f" and not np.isfinite(array).all():
+        place = [int(i) for i in np.argwhere(~np.isfinite(array))[0]]
+        found = "NaN" if np.isnan(array[tuple(place)]) else "Inf"
+        raise InvalidProblem(f"{found} at index {place}", fix="repair the weights and export again")
+    return array
+
+
+def kind_name(kind: int) -> str:
+    """float64, int8, ...: the name of a TensorProto data type."""
+    from onnx import TensorProto
+
+    if kind not in TensorProto.DataType.values():
+        return f"type-{kind}"
+    name = str(TensorProto.DataType.Name(kind)).lower()
+    return {"float": "float32", "double": "float64"}.get(name, name)

@@ -1,0 +1,179 @@
+"""ONNX operations that move entries without computing: slices, transpositions, reshapes, joins.
+
+Each is a function from an array to arrays. It is applied to the numbers of a constant, or to the layout of a
+signal, with the same code.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+import numpy as np
+
+from surefoot.errors import InvalidProblem, Unsupported
+from surefoot.formats.onnx.file import Tensor
+from surefoot.formats.onnx.values import Arguments, Builder, Known, Signal, Value, axis_within
+from surefoot.problem.network import Join
+
+Movement: TypeAlias = Callable[[Tensor, Arguments, Builder], Sequence[Tensor]]
+
+
+def move(builder: Builder, given: Arguments) -> list[Value]:
+    """Rearrange a constant, or the layout of a signal."""
+    first = given.value(0)
+    if isinstance(first, Known):
+        return [Known(a) for a in MOVEMENTS[given.op](first.array, given, builder)]
+    return [Signal(first.source, a) for a in MOVEMENTS[given.op](first.layout, given, builder)]
+
+
+def concat(builder: Builder, given: Arguments) -> list[Value]:
+    """Constants stay constant; otherwise every part becomes a network value and these are joined."""
+    parts = given.all()
+    axis = axis_within(given.integer("axis", 0), len(parts[0].shape))
+    builder.reserve(sum(math.prod(p.shape) for p in parts))
+    if all(isinstance(p, Known) for p in parts):
+        return [Known(np.concatenate([p.array for p in parts if isinstance(p, Known)], axis))]
+    numbers, layouts, offset = [], [], 0
+    for part in parts:
+        if isinstance(part, Signal):
+            numbers.append(builder.flat(part))
+        elif part.array.dtype == np.float32:
+            numbers.append(builder.constant(part.array))
+        else:
+            raise Unsupported("Concat mixes integers with float32 values", fix="cast them to float32")
+        size = math.prod(part.shape)
+        layouts.append(np.arange(offset, offset + size, dtype=np.int64).reshape(part.shape))
+        offset += size
+    layout = np.concatenate(layouts, axis)
+    return [Signal(builder.emit(Join(tuple(numbers)), offset), layout)]
+
+
+def _flatten(array: Tensor, given: Arguments, _: Builder) -> list[Tensor]:
+    axis, rank = given.integer("axis", 1), array.ndim
+    if not -rank <= axis <= rank:
+        raise InvalidProblem(
+            f"axis {axis} does not exist in {rank} dimensions", fix="export the network again"
+        )
+    front = axis if axis >= 0 else axis + rank
+    return [array.reshape(math.prod(array.shape[:front]), -1)]
+
+
+def _reshape(array: Tensor, given: Arguments, _: Builder) -> list[Tensor]:
+    wanted = given.whole(1, "the shape")
+    if wanted is None:
+        raise InvalidProblem("Reshape has no shape", fix="export the network again")
+    keeps_zero = given.integer("allowzero", 0) == 1
+    if any(d == 0 and not keeps_zero and i >= array.ndim for i, d in enumerate(wanted)):
+        raise InvalidProblem(f"shape {list(array.shape)} cannot become {list(wanted)}", fix="export again")
+    shape = [array.shape[i] if d == 0 and not keeps_zero else d for i, d in enumerate(wanted)]
+    return [array.reshape(shape)]
+
+
+def _axes(given: Arguments) -> tuple[int, ...] | None:
+    """Attribute before opset 13, second input since."""
+    listed = given.integers("axes")
+    return listed if listed is not None else given.whole(1, "the axes")
+
+
+def _squeeze(array: Tensor, given: Arguments, _: Builder) -> list[Tensor]:
+    axes = _axes(given)
+    return [np.squeeze(array) if axes is None else np.squeeze(array, axes)]
+
+
+def _unsqueeze(array: Tensor, given: Arguments, _: Builder) -> list[Tensor]:
+    return [np.expand_dims(array, _axes(given) or ())]
+
+
+def _transpose(array: Tensor, given: Arguments, _: Builder) -> list[Tensor]:
+    return [np.transpose(array, given.integers("perm"))]
+
+
+def _expand(array: Tensor, given: Arguments, builder: Builder) -> list[Tensor]:
+    wanted = given.whole(1, "the shape") or ()
+    shape = np.broadcast_shapes(array.shape, wanted)
+    builder.reserve(math.prod(shape))
+    return [np.broadcast_to(array, shape)]
+
+
+def _gather(array: Tensor, given: Arguments, builder: Builder) -> list[Tensor]:
+    indices = given.known(1, "the indices")
+    if indices.dtype.kind != "i":
+        raise InvalidProblem("the indices of Gather must be integers", fix="export the network again")
+    axis = axis_within(given.integer("axis", 0), array.ndim)
+    builder.reserve(array.size // max(1, array.shape[axis]) * indices.size)
+    return [np.take(array, indices, axis)]
+
+
+def _slice(array: Tensor, given: Arguments, _: Builder) -> list[Tensor]:
+    """Attributes before opset 10, inputs since."""
+    if "starts" in given.attributes:
+        starts, ends, axes, steps = (
+            given.integers("starts"),
+            given.integers("ends"),
+            given.integers("axes"),
+            None,
+        )
+    else:
+        starts, ends = given.whole(1, "the start"), given.whole(2, "the end")
+        axes, steps = given.whole(3, "the axes"), given.whole(4, "the step")
+    if starts is None or ends is None:
+        raise InvalidProblem("Slice has no start or no end", fix="export the network again")
+    axes = axes if axes is not None else tuple(range(len(starts)))
+    steps = steps if steps is not None else (1,) * len(starts)
+    if 0 in steps or not len(starts) == len(ends) == len(axes) == len(steps):
+        raise InvalidProblem("starts, ends, axes and steps of Slice do not fit together", fix="export again")
+    cut = [slice(None)] * array.ndim
+    for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
+        place = axis_within(axis, array.ndim)
+        cut[place] = _cut(start, end, step, array.shape[place])
+    return [array[tuple(cut)]]
+
+
+def _cut(start: int, end: int, step: int, size: int) -> slice:
+    """ONNX clamps to the entries that exist; Python clamps differently when going backwards."""
+    lowest, highest = (0, size) if step > 0 else (-1, size - 1)
+    first = min(max(start + size if start < 0 else start, 0), highest)
+    last = min(max(end + size if end < 0 else end, lowest), highest)
+    return slice(first, None if last < 0 else last, step)
+
+
+def _split(array: Tensor, given: Arguments, _: Builder) -> list[Tensor]:
+    axis = axis_within(given.integer("axis", 0), array.ndim)
+    size = array.shape[axis]
+    sizes = given.integers("split") or given.whole(1, "the sizes")
+    if sizes is None:
+        parts = given.integer("num_outputs", given.results)
+        if parts < 1:
+            raise InvalidProblem("Split has no outputs", fix="export the network again")
+        each = -(-size // parts)  # all equal, the last one may be smaller
+        sizes = tuple(min(each, max(0, size - each * i)) for i in range(parts)) if parts <= size else ()
+    if not sizes or sum(sizes) != size or min(sizes) < 0:
+        raise InvalidProblem(f"parts of {list(sizes)[:12]} do not fill {size} entries", fix="export again")
+    return list(np.split(array, np.cumsum(sizes)[:-1], axis))
+
+
+def _same(array: Tensor, _: Arguments, __: Builder) -> list[Tensor]:
+    return [array]
+
+
+def _dropout(array: Tensor, given: Arguments, _: Builder) -> list[Tensor]:
+    if given.optional(2) is not None and given.known(2, "the training mode").any():
+        raise Unsupported("Dropout in training mode", fix="export in evaluation mode (model.eval())")
+    return [array]
+
+
+MOVEMENTS: dict[str, Movement] = {
+    "Dropout": _dropout,
+    "Expand": _expand,
+    "Flatten": _flatten,
+    "Gather": _gather,
+    "Identity": _same,
+    "Reshape": _reshape,
+    "Slice": _slice,
+    "Split": _split,
+    "Squeeze": _squeeze,
+    "Transpose": _transpose,
+    "Unsqueeze": _unsqueeze,
+}
