@@ -1,0 +1,150 @@
+"""Networks in exact rational arithmetic: no rounding anywhere.
+
+A value is a vector of integers over one common denominator, so that a layer is a product of integers: weights
+are multiples of a power of two. Nothing is reduced on the way; denominators grow by a few bytes per layer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import lcm
+
+import numpy as np
+
+from surefoot.errors import InvalidProblem, Unsupported
+from surefoot.problem.network import (
+    Activation,
+    Affine,
+    Array32,
+    Combine,
+    Constant,
+    Elementwise,
+    Join,
+    Network,
+    Node,
+    Pairing,
+    Pick,
+    Shape,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Scaled:
+    """The vector numerators / denominator."""
+
+    numerators: list[int]
+    denominator: int
+
+
+def exact_outputs(network: Network, inputs: Sequence[Fraction]) -> list[Fraction]:
+    """The real value of a piecewise-linear network at these inputs; `Unsupported` for tanh and sigmoid."""
+    if len(inputs) != network.width:
+        raise InvalidProblem(f"the network has {network.width} inputs, not {len(inputs)}")
+    values = [_scaled([Fraction(x) for x in inputs])]
+    for node in network.nodes:
+        values.append(_node(node, values))
+    return _fractions(values[-1])
+
+
+def _scaled(numbers: Sequence[Fraction]) -> _Scaled:
+    common = lcm(*(n.denominator for n in numbers))
+    return _Scaled([n.numerator * (common // n.denominator) for n in numbers], common)
+
+
+def _fractions(value: _Scaled) -> list[Fraction]:
+    return [Fraction(n, value.denominator) for n in value.numerators]
+
+
+def _node(node: Node, values: list[_Scaled]) -> _Scaled:
+    match node:
+        case Affine(source, weights, bias):
+            return _affine(values[source], weights, bias)
+        case Elementwise(source, kind, constant):
+            return _elementwise(values[source], kind, constant)
+        case Activation(source, shape, parameters):
+            return _activation(values[source], shape, [Fraction(p) for p in parameters])
+        case Combine(left, right, pairing):
+            return _combine(values[left], values[right], pairing)
+        case Pick(source, indices):
+            return _Scaled([values[source].numerators[int(i)] for i in indices], values[source].denominator)
+        case Join(several):
+            return _join([values[s] for s in several])
+
+
+def dyadic(array: Array32) -> tuple[np.ndarray[tuple[int, ...], np.dtype[np.object_]], int]:
+    """Integers n (same shape) and an exponent e >= 0 such that array = n / 2**e exactly."""
+    if not np.isfinite(array).all():
+        raise InvalidProblem("the network has a weight that is not a finite number")
+    mantissas, exponents = np.frexp(array.astype(np.float64))
+    whole = (mantissas * 2.0**24).astype(np.int64)  # float32 has 24 significant bits
+    shifts = exponents.astype(np.int64) - 24
+    used = shifts[whole != 0]
+    exponent = max(0, -int(used.min())) if used.size else 0
+    places = np.where(whole == 0, 0, shifts + exponent).astype(object)
+    return np.left_shift(whole.astype(object), places), exponent
+
+
+def _affine(x: _Scaled, weights: Array32, bias: Array32) -> _Scaled:
+    rows, weight_exponent = dyadic(weights)
+    constants, bias_exponent = dyadic(bias)
+    products = (
+        rows @ np.array(x.numerators, dtype=object) if x.numerators else np.zeros(len(bias), dtype=object)
+    )
+    exponent = max(weight_exponent, bias_exponent)
+    up, factor = 1 << (exponent - weight_exponent), x.denominator << (exponent - bias_exponent)
+    numerators = [int(p) * up + int(c) * factor for p, c in zip(products, constants, strict=True)]
+    return _Scaled(numerators, x.denominator << exponent)
+
+
+def _elementwise(x: _Scaled, kind: Constant, constant: Array32) -> _Scaled:
+    if not np.isfinite(constant).all() or (kind is Constant.DIVIDE and (constant == 0).any()):
+        raise InvalidProblem("the network has a constant that is not a finite number, or divides by zero")
+    constants = [Fraction(float(c)) for c in constant]
+    match kind:
+        case Constant.ADD:
+            return _scaled([v + c for v, c in zip(_fractions(x), constants, strict=True)])
+        case Constant.MULTIPLY:
+            return _scaled([v * c for v, c in zip(_fractions(x), constants, strict=True)])
+        case Constant.DIVIDE:
+            return _scaled([v / c for v, c in zip(_fractions(x), constants, strict=True)])
+
+
+def _activation(x: _Scaled, shape: Shape, parameters: list[Fraction]) -> _Scaled:
+    match shape:
+        case Shape.RELU:
+            return _Scaled([max(n, 0) for n in x.numerators], x.denominator)
+        case Shape.LEAKY_RELU:
+            up, down = parameters[0].denominator, parameters[0].numerator
+            return _Scaled([n * (down if n < 0 else up) for n in x.numerators], x.denominator * up)
+        case Shape.CLIP:
+            low, high = parameters
+            return _scaled([min(max(v, low), high) for v in _fractions(x)])
+        case Shape.TANH | Shape.SIGMOID:
+            raise Unsupported(
+                f"exact evaluation of a network with {shape.value}",
+                fix="use a piecewise-linear network, or float32 replay",
+            )
+
+
+def _combine(x: _Scaled, y: _Scaled, pairing: Pairing) -> _Scaled:
+    if pairing is Pairing.MULTIPLY:
+        products = [a * b for a, b in zip(x.numerators, y.numerators, strict=True)]
+        return _Scaled(products, x.denominator * y.denominator)
+    left, right = _common(x, y)
+    if pairing is Pairing.ADD:
+        numerators = [a + b for a, b in zip(left.numerators, right.numerators, strict=True)]
+    else:
+        numerators = [max(a, b) for a, b in zip(left.numerators, right.numerators, strict=True)]
+    return _Scaled(numerators, left.denominator)
+
+
+def _common(*values: _Scaled) -> list[_Scaled]:
+    shared = lcm(*(v.denominator for v in values))
+    return [_Scaled([n * (shared // v.denominator) for n in v.numerators], shared) for v in values]
+
+
+def _join(values: list[_Scaled]) -> _Scaled:
+    parts = _common(*values)
+    return _Scaled([n for p in parts for n in p.numerators], parts[0].denominator if parts else 1)

@@ -1,0 +1,139 @@
+"""Auxiliary quantities of a lowered query: how they are made, bounded and defined."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import groupby
+from math import ceil, floor
+
+from surefoot.problem.environment import Bool, Int, Real
+from surefoot.problem.term import FALSE, TRUE, Apply, Const, Op, Term, conjunction, disjunction, equal
+from surefoot.query.bounds import Interval, declared, hull, interval, whole_names
+from surefoot.query.linear import Linear, as_term, constant, variable
+from surefoot.query.query import Quantity
+
+FEW = 64  # a whole-valued factor with at most this many values is treated value by value
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A number as a linear expression, and the lowered term that says where it is defined."""
+
+    linear: Linear
+    defined: Term = TRUE
+
+
+def negation(term: Term) -> Term:
+    match term:
+        case Const(bool(value)):
+            return FALSE if value else TRUE
+        case Apply(Op.NOT, (inner,)):
+            return inner
+        case _:
+            return Apply(Op.NOT, (term,))
+
+
+class Auxiliaries:
+    """Grows while a query is lowered: new quantities and the constraints that define them."""
+
+    def __init__(self, original: Sequence[Quantity]) -> None:
+        self.quantities: list[Quantity] = []
+        self.constraints: list[Term] = []
+        self.truths = frozenset(q.name for q in original if isinstance(q.kind, Bool))
+        self._box = declared(original)
+        self._whole = set(whole_names(original))
+
+    def interval(self, linear: Linear) -> Interval:
+        return interval(linear, self._box)
+
+    def is_whole(self, linear: Linear) -> bool:
+        """Is the value surely a whole number?"""
+        return linear.constant.denominator == 1 and all(
+            c.denominator == 1 and n in self._whole for n, c in linear.coefficients
+        )
+
+    def domain(self, linear: Linear) -> range | None:
+        """All values of an expression, if they are few whole numbers."""
+        low, high = self.interval(linear)
+        if low is None or high is None or not self.is_whole(linear) or high - low >= FEW:
+            return None
+        return range(ceil(low), floor(high) + 1)
+
+    def fresh(self, bounds: Interval, whole: bool) -> Linear:
+        """A new quantity within these bounds."""
+        name = f"auxiliary {len(self.quantities)}"
+        while name in self._box:
+            name += "'"
+        low, high = bounds
+        if whole:
+            kind: Int | Real = Int(None if low is None else ceil(low), None if high is None else floor(high))
+            self._whole.add(name)
+        else:
+            kind = Real(low, high)
+        self.quantities.append(Quantity(name, kind))
+        self._box[name] = bounds
+        return variable(name)
+
+    def require(self, term: Term) -> None:
+        if term != TRUE:
+            self.constraints.append(term)
+
+    def piecewise(self, options: Sequence[tuple[Term, Linear]], covering: bool) -> Linear:
+        """The expression whose condition holds; where none does (unless they cover everything), anything."""
+        values = {value for _, value in options}
+        if len(values) <= 1:
+            return values.pop() if values else constant(0)
+        whole = all(self.is_whole(v) for _, v in options)
+        result = self.fresh(hull(self.interval(v) for _, v in options), whole)
+        cases = [conjunction((c, equal(as_term(result), as_term(v)))) for c, v in options]
+        if not covering:
+            cases.append(negation(disjunction(tuple(c for c, _ in options))))
+        self.require(disjunction(tuple(cases)))
+        return result
+
+    def runs(self, index: Linear, elements: Sequence[Term]) -> list[tuple[Term, Term]]:
+        """Which element an index yields: neighbours that are equal share one condition."""
+        if index.is_constant():
+            inside = index.constant.denominator == 1 and 0 <= index.constant < len(elements)
+            return [(TRUE, elements[int(index.constant)])] if inside else []
+        low, high = self.interval(index)
+        first = 0 if low is None else max(0, ceil(low))
+        last = len(elements) - 1 if high is None else min(len(elements) - 1, floor(high))
+        positions = range(first, last + 1)
+        if not self.is_whole(index):
+            return [(equal(as_term(index), k), elements[k]) for k in positions]
+        found = []
+        for element, group in groupby(positions, key=lambda k: elements[k]):
+            members = list(group)
+            found.append((self._between(index, members[0], members[-1]), element))
+        return found
+
+    def _between(self, index: Linear, first: int, last: int) -> Term:
+        if first == last:
+            return equal(as_term(index), first)
+        low, high = self.interval(index)
+        above = TRUE if low is not None and low >= first else Const(first) <= as_term(index)
+        below = TRUE if high is not None and high <= last else as_term(index) <= Const(last)
+        return conjunction((above, below))
+
+    def covers(self, index: Linear, length: int) -> bool:
+        """Is an index surely a position of an array of this length?"""
+        low, high = self.interval(index)
+        inside = low is not None and high is not None and low >= 0 and high <= length - 1
+        return inside and self.is_whole(index)
+
+
+def whole_part(made: Auxiliaries, linear: Linear) -> Linear:
+    """floor of an expression."""
+    if made.is_whole(linear):
+        return linear
+    low, high = made.interval(linear)
+    bounds = (None if low is None else Fraction(floor(low)), None if high is None else Fraction(floor(high)))
+    if bounds[0] is not None and bounds[0] == bounds[1]:
+        return constant(bounds[0])
+    result = made.fresh(bounds, whole=True)
+    made.require(as_term(result) <= as_term(linear))
+    made.require(as_term(linear) < as_term(result) + 1)
+    return result

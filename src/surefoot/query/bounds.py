@@ -1,0 +1,140 @@
+"""What linear constraints say about the range of every quantity, in exact arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from math import ceil, floor
+from typing import TypeAlias
+
+from surefoot.problem.environment import Bool, Int
+from surefoot.query.formula import All, Atom, Formula, Relation
+from surefoot.query.linear import Linear
+from surefoot.query.query import Quantity
+
+Interval: TypeAlias = tuple[Fraction | None, Fraction | None]  # None: no bound on that side
+Box: TypeAlias = Mapping[str, Interval]
+
+_FINE = 1 << 60  # tightened bounds of real quantities are multiples of 1/_FINE, rounded outward
+_WORTH = Fraction(1, 1000)  # a tightening that gains less than this part of the width is not made
+
+
+def declared(quantities: Iterable[Quantity]) -> dict[str, Interval]:
+    """The bounds with which the quantities are declared; truth values are 0 to 1."""
+    box: dict[str, Interval] = {}
+    for quantity in quantities:
+        kind = quantity.kind
+        if isinstance(kind, Bool):
+            box[quantity.name] = (Fraction(0), Fraction(1))
+        else:
+            box[quantity.name] = (_fraction(kind.low), _fraction(kind.high))
+    return box
+
+
+def whole_names(quantities: Iterable[Quantity]) -> frozenset[str]:
+    """The quantities whose values are whole numbers."""
+    return frozenset(q.name for q in quantities if isinstance(q.kind, Bool | Int))
+
+
+def interval(linear: Linear, box: Box) -> Interval:
+    """The range of a linear expression over a box."""
+    low: Fraction | None = linear.constant
+    high: Fraction | None = linear.constant
+    for name, coefficient in linear.coefficients:
+        smallest, largest = _times(coefficient, box[name])
+        low = None if low is None or smallest is None else low + smallest
+        high = None if high is None or largest is None else high + largest
+    return low, high
+
+
+def is_empty(bounds: Interval) -> bool:
+    low, high = bounds
+    return low is not None and high is not None and low > high
+
+
+def intersect(left: Interval, right: Interval) -> Interval:
+    lows = [x for x in (left[0], right[0]) if x is not None]
+    highs = [x for x in (left[1], right[1]) if x is not None]
+    return (max(lows) if lows else None, min(highs) if highs else None)
+
+
+def hull(several: Iterable[Interval]) -> Interval:
+    """The smallest interval around all of these (at least one)."""
+    lows, highs = zip(*several, strict=True)
+    return (
+        None if any(x is None for x in lows) else min(lows),
+        None if any(x is None for x in highs) else max(highs),
+    )
+
+
+def tighten(
+    box: Box, formulas: Iterable[Formula], whole: frozenset[str], rounds: int = 4
+) -> dict[str, Interval] | None:
+    """A box that still holds every solution of the formulas; None if there is none. Uses plain atoms only."""
+    tight = dict(box)
+    plain = [a for f in formulas for a in (f.parts if isinstance(f, All) else (f,)) if isinstance(a, Atom)]
+    for _ in range(rounds):
+        before = dict(tight)
+        for atom in plain:
+            _propagate(atom.linear, tight, whole)
+            if atom.relation is Relation.EQ:
+                _propagate(
+                    Linear(tuple((n, -c) for n, c in atom.linear.coefficients), -atom.linear.constant),
+                    tight,
+                    whole,
+                )
+            if any(is_empty(tight[name]) for name, _ in atom.linear.coefficients) or _fails(atom, tight):
+                return None
+        if tight == before:
+            break
+    return None if any(is_empty(b) for b in tight.values()) else tight
+
+
+def _fails(atom: Atom, box: Box) -> bool:
+    """Is an atom false everywhere in the box?"""
+    low, high = interval(atom.linear, box)
+    above = low is not None and (low >= 0 if atom.relation is Relation.LT else low > 0)
+    return above or (atom.relation is Relation.EQ and high is not None and high < 0)
+
+
+def _propagate(linear: Linear, box: dict[str, Interval], whole: frozenset[str]) -> None:
+    """Use `linear <= 0` to tighten the box in place."""
+    least = [_times(c, box[n])[0] for n, c in linear.coefficients]
+    open_ended = sum(x is None for x in least)
+    if open_ended > 1:
+        return
+    total = linear.constant + sum((x for x in least if x is not None), Fraction(0))
+    for (name, coefficient), own in zip(linear.coefficients, least, strict=True):
+        if open_ended and own is not None:
+            continue
+        limit = (Fraction(0) if own is None else own) - total  # coefficient * name <= limit
+        bound = limit / coefficient
+        low, high = box[name]
+        if coefficient > 0:
+            rounded = Fraction(floor(bound)) if name in whole else _coarse(bound, up=True)
+            if high is None or _gains(high - rounded, low, high):
+                box[name] = (low, rounded)
+        else:
+            rounded = Fraction(ceil(bound)) if name in whole else _coarse(bound, up=False)
+            if low is None or _gains(rounded - low, low, high):
+                box[name] = (rounded, high)
+
+
+def _gains(gain: Fraction, low: Fraction | None, high: Fraction | None) -> bool:
+    return gain > 0 and (low is None or high is None or gain > _WORTH * (high - low))
+
+
+def _coarse(value: Fraction, up: bool) -> Fraction:
+    """Outward to a multiple of 1/_FINE, so that denominators do not grow from round to round."""
+    if value.denominator <= _FINE:
+        return value
+    return Fraction(ceil(value * _FINE) if up else floor(value * _FINE), _FINE)
+
+
+def _times(coefficient: Fraction, bounds: Interval) -> Interval:
+    low, high = bounds if coefficient > 0 else (bounds[1], bounds[0])
+    return (None if low is None else coefficient * low, None if high is None else coefficient * high)
+
+
+def _fraction(value: int | Fraction | None) -> Fraction | None:
+    return None if value is None else Fraction(value)

@@ -1,0 +1,101 @@
+"""Running a program with HiGHS: one thread, seeded, silent, with tolerances as tight as it takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import isinf
+from typing import Any
+
+import numpy as np
+
+from surefoot.errors import MissingBackend, SolverFailure
+from surefoot.query.query import Undecided, Unsat, Why
+from surefoot.solve.milp.program import Program
+
+TOLERANCE = 1e-9  # how far HiGHS may be off a bound, a row or a whole number
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Values of all columns that satisfy the program within the tolerance, and the objective there."""
+
+    values: list[float]
+    objective: float
+
+
+def run(
+    program: Program,
+    *,
+    seed: int,
+    seconds: float,
+    maximise: Mapping[int, float] | None = None,
+    enough: float | None = None,
+) -> Found | Unsat | Undecided:
+    """Any solution, or the one that maximises a sum of columns; `enough`: stop at this objective."""
+    import highspy
+
+    if not program.low:
+        return Found([], 0.0)
+    solver: Any = highspy.Highs()  # type: ignore[no-untyped-call]
+    options: dict[str, Any] = {
+        "output_flag": False,
+        "threads": 1,
+        "random_seed": seed,
+        "primal_feasibility_tolerance": TOLERANCE,
+        "mip_feasibility_tolerance": TOLERANCE,
+    }
+    if not isinf(seconds):
+        options["time_limit"] = max(0.01, seconds)
+    if enough is not None:
+        options["objective_target"] = -enough
+    for name, value in options.items():
+        solver.setOptionValue(name, value)
+    if solver.passModel(_model(highspy, program, maximise or {})) == highspy.HighsStatus.kError:
+        raise SolverFailure("HiGHS refused the model")
+    solver.run()
+    return _answer(highspy, solver)
+
+
+def _model(highspy: Any, program: Program, maximise: Mapping[int, float]) -> Any:
+    model = highspy.HighsLp()
+    columns = len(program.low)
+    model.num_col_, model.num_row_ = columns, len(program.row_low)
+    cost = np.zeros(columns)
+    for column, weight in maximise.items():
+        cost[column] = -weight
+    model.col_cost_ = cost
+    model.col_lower_, model.col_upper_ = np.array(program.low), np.array(program.high)
+    model.row_lower_, model.row_upper_ = np.array(program.row_low), np.array(program.row_high)
+    kinds = highspy.HighsVarType
+    if any(program.whole):
+        model.integrality_ = [kinds.kInteger if w else kinds.kContinuous for w in program.whole]
+    model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+    model.a_matrix_.start_ = np.array([*program.starts, len(program.indices)], dtype=np.int32)
+    model.a_matrix_.index_ = np.array(program.indices, dtype=np.int32)
+    model.a_matrix_.value_ = np.array(program.values)
+    return model
+
+
+def _answer(highspy: Any, solver: Any) -> Found | Unsat | Undecided:
+    status = solver.getModelStatus()
+    known = highspy.HighsModelStatus
+    information = solver.getInfo()
+    if information.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible:
+        return Found(list(solver.getSolution().col_value), -float(information.objective_function_value))
+    if status == known.kInfeasible:
+        return Unsat()
+    if status in (known.kTimeLimit, known.kInterrupt):
+        return Undecided(Why.TIMEOUT, "HiGHS reached the time limit")
+    if status == known.kMemoryLimit:
+        return Undecided(Why.MEMORY, "HiGHS reached the memory limit")
+    return Undecided(Why.NUMERICS, f"HiGHS ended with `{solver.modelStatusToString(status)}`")
+
+
+def installed() -> str | None:
+    """None if HiGHS can be imported, else the one-line reason."""
+    try:
+        import highspy  # noqa: F401
+    except ImportError:
+        return str(MissingBackend("this needs highspy", fix="pip install highspy"))
+    return None

@@ -1,0 +1,201 @@
+"""A mixed-integer linear program under construction: columns, rows, guarded comparisons.
+
+Coefficients are rounded to float64; every row is relaxed by what that rounding can change over the box, so a
+solution of the exact problem stays one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import inf, nextafter
+
+from surefoot.errors import Unsupported
+from surefoot.query.bounds import Interval, interval
+from surefoot.query.formula import All, AnyOf, Atom, Formula, Relation
+from surefoot.query.linear import Linear
+
+_ROUNDING = Fraction(1, 2**50)  # relative error of a coefficient and of its product with a value
+
+
+def rounded_down(value: Fraction | None) -> float:
+    """The largest float64 not above; without a bound, minus infinity."""
+    if value is None or abs(value) >= 2**1023:
+        return -inf
+    near = float(value)
+    return near if near <= value else nextafter(near, -inf)
+
+
+def rounded_up(value: Fraction | None) -> float:
+    """The smallest float64 not below; without a bound, infinity."""
+    return -rounded_down(None if value is None else -value)
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """Something that is on or off: a 0-1 column, or its opposite."""
+
+    column: int
+    positive: bool = True
+
+    def is_on(self, values: Sequence[float]) -> bool:
+        return (values[self.column] > 0.5) is self.positive
+
+
+@dataclass(frozen=True, slots=True)
+class Posted:
+    """A comparison in the program: it must hold where its guard is on (None: always)."""
+
+    atom: Atom
+    guard: Guard | None
+    is_definition: bool  # it defines an auxiliary, so a margin would contradict it
+
+
+@dataclass(slots=True)
+class Program:
+    """Columns and rows as HiGHS wants them. `names` maps quantities to columns."""
+
+    box: dict[str, Interval] = field(default_factory=dict)
+    low: list[float] = field(default_factory=list)
+    high: list[float] = field(default_factory=list)
+    whole: list[bool] = field(default_factory=list)
+    row_low: list[float] = field(default_factory=list)
+    row_high: list[float] = field(default_factory=list)
+    starts: list[int] = field(default_factory=list)
+    indices: list[int] = field(default_factory=list)
+    values: list[float] = field(default_factory=list)
+    names: dict[str, int] = field(default_factory=dict)
+    truths: frozenset[str] = frozenset()
+    posted: list[Posted] = field(default_factory=list)
+    margin: float = 0.0  # largest margin asked for; 0: none
+    strict_margin: int | None = None  # the column of the margin of strict comparisons
+    other_margin: int | None = None  # ... and of the others
+
+    def column(self, low: float, high: float, whole: bool = False) -> int:
+        self.low.append(low)
+        self.high.append(high)
+        self.whole.append(whole)
+        return len(self.low) - 1
+
+    def quantity(self, name: str, bounds: Interval, whole: bool) -> None:
+        self.box[name] = bounds
+        self.names[name] = self.column(rounded_down(bounds[0]), rounded_up(bounds[1]), whole)
+
+    def row(self, low: float, high: float, entries: dict[int, float]) -> None:
+        self.row_low.append(low)
+        self.row_high.append(high)
+        self.starts.append(len(self.indices))
+        self.indices.extend(entries)
+        self.values.extend(entries.values())
+
+    def with_margin(self, largest: float) -> None:
+        """From now on, posted inequalities leave room: as much as the two margin columns say."""
+        self.margin = largest
+        self.strict_margin, self.other_margin = self.column(0.0, largest), self.column(0.0, largest)
+
+    def post(self, formula: Formula, guard: Guard | None = None, *, is_definition: bool = False) -> None:
+        """Require a formula where the guard is on."""
+        match formula:
+            case All(parts):
+                for part in parts:
+                    self.post(part, guard, is_definition=is_definition)
+            case AnyOf(parts):
+                guards = [self._choice(p, is_definition) for p in parts]
+                self._some_of(guards, guard)
+            case Atom():
+                self._compare(Posted(formula, guard, is_definition))
+
+    def _choice(self, part: Formula, is_definition: bool) -> Guard:
+        """A guard for one alternative; a truth value guards itself."""
+        if (own := self._literal(part)) is not None:
+            return own
+        guard = Guard(self.column(0.0, 1.0, whole=True))
+        self.post(part, guard, is_definition=is_definition)
+        return guard
+
+    def _literal(self, part: Formula) -> Guard | None:
+        if isinstance(part, Atom) and part.relation is Relation.EQ and len(part.linear.coefficients) == 1:
+            name, coefficient = part.linear.coefficients[0]
+            wanted = -part.linear.constant / coefficient
+            if name in self.truths and wanted in (0, 1):
+                return Guard(self.names[name], bool(wanted))
+        return None
+
+    def _some_of(self, guards: list[Guard], unless_off: Guard | None) -> None:
+        entries: dict[int, float] = {}
+        least = 1.0
+        for guard in guards:
+            sign = 1.0 if guard.positive else -1.0
+            entries[guard.column] = entries.get(guard.column, 0.0) + sign
+            least -= 0.0 if guard.positive else 1.0
+        if unless_off is not None:
+            sign = 1.0 if unless_off.positive else -1.0
+            entries[unless_off.column] = entries.get(unless_off.column, 0.0) - sign
+            least -= 1.0 if unless_off.positive else 0.0
+        self.row(least, inf, entries)
+
+    def _compare(self, posted: Posted) -> None:
+        self.posted.append(posted)
+        atom = posted.atom
+        self._at_most_zero(atom.linear, posted)
+        if atom.relation is Relation.EQ:
+            opposite = Linear(tuple((n, -c) for n, c in atom.linear.coefficients), -atom.linear.constant)
+            self._at_most_zero(opposite, posted)
+
+    def _at_most_zero(self, linear: Linear, posted: Posted) -> None:
+        entries = {self.names[n]: float(c) for n, c in linear.coefficients}
+        limit = -linear.constant + self.slip(linear)
+        room = self._margin_of(posted)
+        if room is not None:
+            entries[room] = self.scale(linear)
+        if posted.guard is not None:
+            reach = self._reach(linear, room)
+            if reach <= 0:
+                return  # holds everywhere in the box
+            size = rounded_up(reach)
+            sign = 1.0 if posted.guard.positive else -1.0
+            entries[posted.guard.column] = entries.get(posted.guard.column, 0.0) + sign * size
+            limit += Fraction(size) if posted.guard.positive else 0
+        self.row(-inf, rounded_up(limit), entries)
+
+    def _reach(self, linear: Linear, room: int | None) -> Fraction:
+        """The largest value of the left-hand side: how far an unguarded comparison may be off."""
+        _, high = interval(linear, self.box)
+        if high is None:
+            loose = next(n for n, c in linear.coefficients if self.box[n][1 if c > 0 else 0] is None)
+            raise Unsupported(
+                f"`{loose}` has no bound, and a choice depends on it", fix=f"give bounds for `{loose}`"
+            )
+        return high + (Fraction(self.margin * self.scale(linear)) if room is not None else 0)
+
+    def _margin_of(self, posted: Posted) -> int | None:
+        """The margin column that a comparison takes part in: none for equalities and whole numbers."""
+        atom = posted.atom
+        if not self.margin or not has_margin(posted, self.is_whole):
+            return None
+        return self.strict_margin if atom.relation is Relation.LT else self.other_margin
+
+    def is_whole(self, name: str) -> bool:
+        return self.whole[self.names[name]]
+
+    def slip(self, linear: Linear) -> Fraction:
+        """How much rounding the coefficients of a row can change it."""
+        total = abs(linear.constant)
+        for name, coefficient in linear.coefficients:
+            low, high = self.box[name]
+            if low is not None and high is not None:
+                total += abs(coefficient) * max(abs(low), abs(high))
+        return total * _ROUNDING
+
+    def scale(self, linear: Linear) -> float:
+        """What one unit of margin means for a comparison."""
+        return max((abs(float(c)) for _, c in linear.coefficients), default=1.0)
+
+
+def has_margin(posted: Posted, is_whole: Callable[[str], bool]) -> bool:
+    """Can a comparison hold with room to spare? Equalities, whole numbers and most definitions cannot."""
+    atom = posted.atom
+    if atom.relation is Relation.EQ or (posted.is_definition and atom.relation is not Relation.LT):
+        return False
+    return not all(is_whole(n) for n, _ in atom.linear.coefficients)

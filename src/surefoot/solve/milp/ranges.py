@@ -1,0 +1,87 @@
+"""Rigorous ranges of all quantities of a lowered query and of all values of its networks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import isfinite
+
+import numpy as np
+
+from surefoot.errors import Unsupported
+from surefoot.network.interval import interval_bounds
+from surefoot.network.linear import linear_bounds
+from surefoot.network.outward import Box
+from surefoot.query.bounds import Interval, declared, intersect, interval, is_empty, tighten, whole_names
+from surefoot.query.formula import Formula
+from surefoot.query.linear import linearise
+from surefoot.query.query import NetworkCall, Query
+from surefoot.solve.milp.program import rounded_down, rounded_up
+
+
+@dataclass(frozen=True, slots=True)
+class Ranges:
+    box: dict[str, Interval]
+    networks: tuple[tuple[Box, ...], ...]  # per call, the bounds of every value of its network
+
+
+def ranges(query: Query, formulas: tuple[Formula, ...], *, quick: bool = False) -> Ranges | None:
+    """Ranges that hold every solution; None if there is none. `quick`: intervals rather than linear bounds.
+
+    `Unsupported` names a quantity without bound that feeds a network.
+    """
+    whole = whole_names(query.quantities)
+    start = declared(query.quantities)
+    if any(is_empty(b) for b in start.values()):
+        return None
+    box = tighten(start, formulas, whole)
+    found: dict[int, tuple[Box, ...]] = {}
+    waiting = list(enumerate(query.calls))
+    while waiting and box is not None:
+        postponed = []
+        for number, call in waiting:
+            inputs = [interval(linearise(t), box) for t in call.inputs]
+            if any(low is None or high is None for low, high in inputs):
+                postponed.append((number, call))
+                continue
+            found[number] = _network(call, inputs, quick)
+            _note_outputs(call, found[number][-1], box)
+            if any(is_empty(box[name]) for name in call.outputs):
+                return None
+            box = tighten(box, formulas, whole)
+            if box is None:
+                return None
+        if box is not None and len(postponed) == len(waiting):
+            raise _unbounded(postponed[0][1], box)
+        waiting = postponed
+    return None if box is None else Ranges(box, tuple(found[i] for i in range(len(query.calls))))
+
+
+def _network(call: NetworkCall, inputs: list[Interval], quick: bool) -> tuple[Box, ...]:
+    low = np.array([rounded_down(i[0]) for i in inputs])
+    high = np.array([rounded_up(i[1]) for i in inputs])
+    boxes = (
+        interval_bounds(call.network, low, high) if quick else linear_bounds(call.network, low, high).values
+    )
+    if not all(np.isfinite(b.low).all() and np.isfinite(b.high).all() for b in boxes):
+        raise Unsupported("a network overflows on the box of its inputs", fix="give tighter bounds for them")
+    return boxes
+
+
+def _note_outputs(call: NetworkCall, last: Box, box: dict[str, Interval]) -> None:
+    slack = call.slack or (Fraction(0),) * len(call.outputs)
+    for name, low, high, extra in zip(call.outputs, last.low, last.high, slack, strict=True):
+        assert isfinite(low)
+        assert isfinite(high)
+        box[name] = intersect(box[name], (Fraction(float(low)) - extra, Fraction(float(high)) + extra))
+
+
+def _unbounded(call: NetworkCall, box: dict[str, Interval]) -> Unsupported:
+    for term in call.inputs:
+        for name, _ in linearise(term).coefficients:
+            if None in box[name]:
+                return Unsupported(
+                    f"`{name}` has no bounds, and a network reads it",
+                    fix=f"give a lower and an upper bound for `{name}`",
+                )
+    raise AssertionError("an unbounded expression has an unbounded quantity")

@@ -1,0 +1,158 @@
+"""The MILP solver: networks by big-M rows from rigorous bounds, clauses by 0-1 guards, exact witnesses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from fractions import Fraction
+from time import monotonic
+from typing import ClassVar
+
+from surefoot.errors import Unsupported
+from surefoot.problem.environment import Bool
+from surefoot.problem.term import Term
+from surefoot.query.bounds import whole_names
+from surefoot.query.formula import AnyOf, Formula, Relation, normal, sharpen
+from surefoot.query.lower import Lowered, lower
+from surefoot.query.query import Answer, Assignment, Query, Sat, Undecided, Unsat, Why
+from surefoot.query.satisfies import satisfies
+from surefoot.solve.milp import highs
+from surefoot.solve.milp.layers import encode_call
+from surefoot.solve.milp.polish import deepest
+from surefoot.solve.milp.program import Program, has_margin
+from surefoot.solve.milp.ranges import Ranges, ranges
+from surefoot.solve.milp.witness import exact_assignment
+from surefoot.solve.protocol import Ask
+from surefoot.solve.remote import Question, remote_session
+
+_SEARCH_MARGIN = 1e-3  # how much room a search for inner points asks for at most
+_ENOUGH = 1e-6  # ... and with how much it is content
+_DENOMINATORS = (10**3, 10**6)  # tried for points on a boundary, where floats miss by a hair
+
+
+@dataclass(frozen=True, slots=True)
+class Milp:
+    """HiGHS. Sat answers satisfy the query exactly; Unsat is HiGHS's word, with feasibility tolerance 1e-9.
+
+    A query whose only solutions lie on a boundary that floats miss is `Undecided` (numerics), never Sat.
+    """
+
+    name: ClassVar[str] = "milp"
+
+    seed: int = 0
+
+    def objection(self, query: Query) -> str | None:
+        if (absent := highs.installed()) is not None:
+            return absent
+        for call in query.calls:
+            if not call.network.is_piecewise_linear():
+                return f"`milp` needs piecewise-linear networks; `{call.network.name}` is not"
+        try:
+            lowered, formulas = _normal_form(query)
+            known = ranges(lowered.query, formulas, quick=True)
+            if known is not None:
+                _program(lowered, formulas, known)
+        except Unsupported as error:
+            return f"`milp` cannot take this query: {error.what}; {error.fix}" if error.fix else error.what
+        return None
+
+    def session(self, base: Query, *, seconds: float) -> AbstractContextManager[Ask]:
+        return remote_session(prepare, base, self.seed, seconds=seconds)
+
+
+def prepare(base: Query, seed: int) -> Question:
+    """Answers questions about a base query, each built afresh: it cannot depend on earlier ones."""
+
+    def question(more: tuple[Term, ...], seconds: float) -> Answer:
+        return decide(Query(base.quantities, base.constraints + more, base.calls), seed, seconds)
+
+    return question
+
+
+def decide(query: Query, seed: int, seconds: float) -> Answer:
+    """Find any solution, polish it inward and check it exactly; if that fails, search for inner points."""
+    deadline = monotonic() + seconds
+    lowered, formulas = _normal_form(query)
+    if any(isinstance(f, AnyOf) and not f.parts for f in formulas):
+        return Unsat()
+    known = ranges(lowered.query, formulas)
+    if known is None:
+        return Unsat()
+    trouble = ""
+    for margin in (0.0, _SEARCH_MARGIN):
+        program = _program(lowered, formulas, known, margin)
+        goal = _goal(program)
+        if margin and not goal:
+            break
+        found = highs.run(
+            program,
+            seed=seed,
+            seconds=deadline - monotonic(),
+            maximise=goal,
+            enough=_ENOUGH if margin else None,
+        )
+        if isinstance(found, Unsat):
+            return found
+        if isinstance(found, Undecided):
+            return Undecided(found.why, "; ".join(filter(None, (found.detail, trouble))))
+        for assignment in _candidates(lowered, program, found.values, seed, deadline):
+            complaint = satisfies(query, assignment)
+            if complaint is None:
+                return Sat(assignment)
+            trouble = trouble or complaint
+    return Undecided(Why.NUMERICS, f"solutions within {highs.TOLERANCE:g} only: {trouble}")
+
+
+def _normal_form(query: Query) -> tuple[Lowered, tuple[Formula, ...]]:
+    lowered = lower(query)
+    whole = whole_names(lowered.query.quantities)
+    return lowered, tuple(sharpen(normal(c), whole) for c in lowered.query.constraints)
+
+
+def _program(lowered: Lowered, formulas: Sequence[Formula], known: Ranges, margin: float = 0.0) -> Program:
+    query = lowered.query
+    whole = whole_names(query.quantities)
+    program = Program(truths=frozenset(q.name for q in query.quantities if isinstance(q.kind, Bool)))
+    for quantity in query.quantities:
+        program.quantity(quantity.name, known.box[quantity.name], quantity.name in whole)
+    if margin:
+        program.with_margin(margin)
+    for call, bounds in zip(query.calls, known.networks, strict=True):
+        encode_call(program, call, bounds)
+    first_definition = len(formulas) - lowered.definitions
+    for number, formula in enumerate(formulas):
+        program.post(formula, is_definition=number >= first_definition)
+    return program
+
+
+def _goal(program: Program) -> dict[int, float]:
+    """Maximise the margins of whatever can have one."""
+    able = {p.atom.relation for p in program.posted if has_margin(p, program.is_whole)}
+    goal = {}
+    if program.strict_margin is not None and Relation.LT in able:
+        goal[program.strict_margin] = 1.0
+    if program.other_margin is not None and Relation.LE in able:
+        goal[program.other_margin] = 0.25
+    return goal
+
+
+def _chosen_freely(lowered: Lowered) -> list[str]:
+    outputs = {name for call in lowered.query.calls for name in call.outputs}
+    return [name for name in lowered.names if name not in outputs]
+
+
+def _candidates(
+    lowered: Lowered, program: Program, values: list[float], seed: int, deadline: float
+) -> Iterator[Assignment]:
+    """Exact assignments near a float solution: polished inward first, then as it is, then on nice numbers."""
+    active = [p for p in program.posted if p.guard is None or p.guard.is_on(values)]
+    equalities = [p.atom.linear for p in active if p.atom.relation is Relation.EQ]
+    polished = deepest(program, values, _chosen_freely(lowered), seed=seed, seconds=deadline - monotonic())
+    roundings: list[Callable[[float], Fraction]] = [Fraction]
+    roundings += [lambda x, d=d: Fraction(x).limit_denominator(d) for d in _DENOMINATORS]  # type: ignore[misc]
+    for solution in (polished, values):
+        if solution is not None:
+            floats = {name: solution[column] for name, column in program.names.items()}
+            for nearest in roundings:
+                yield lowered.back(exact_assignment(lowered.query, floats, equalities, nearest))

@@ -1,0 +1,124 @@
+"""Z3: exact arithmetic, terms translated as they are; for small networks and second opinions."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from fractions import Fraction
+from importlib.util import find_spec
+from math import isinf
+from typing import Any, ClassVar
+
+from surefoot.errors import Unsupported, missing
+from surefoot.problem.environment import Bool, Int
+from surefoot.problem.term import Term
+from surefoot.query.query import Answer, Number, Query, Sat, Undecided, Unsat, Why
+from surefoot.query.satisfies import satisfies
+from surefoot.solve.protocol import Ask
+from surefoot.solve.remote import Question, remote_session
+from surefoot.solve.z3.network import assert_call
+from surefoot.solve.z3.terms import translate, unsupported_operator
+
+_LONGEST = 2**31  # milliseconds that Z3 can count
+
+
+@dataclass(frozen=True, slots=True)
+class Z3:
+    """Z3 (extra `smt`). Sat answers satisfy the query exactly; Unsat is Z3's word, without tolerance."""
+
+    name: ClassVar[str] = "z3"
+
+    seed: int = 0
+
+    def objection(self, query: Query) -> str | None:
+        if find_spec("z3") is None:
+            return str(missing("z3-solver", "smt"))
+        for call in query.calls:
+            if not call.network.is_piecewise_linear():
+                return f"`z3` needs piecewise-linear networks; `{call.network.name}` is not"
+        for term in (*query.constraints, *(t for call in query.calls for t in call.inputs)):
+            if (why := unsupported_operator(term)) is not None:
+                return f"`z3` cannot take this query: {why}"
+        return None
+
+    def session(self, base: Query, *, seconds: float) -> AbstractContextManager[Ask]:
+        return remote_session(prepare, base, self.seed, seconds=seconds)
+
+
+def prepare(base: Query, seed: int) -> Question:
+    """Assert the base once; every question is a push, a check and a pop."""
+    import z3
+
+    context = z3.Context()
+    solver = z3.Solver(ctx=context)
+    solver.set("random_seed", seed)
+    names = {q.name: _constant(z3, context, q.name, q.kind) for q in base.quantities}
+    for quantity in base.quantities:
+        kind = quantity.kind
+        if not isinstance(kind, Bool):
+            if kind.low is not None:
+                solver.add(names[quantity.name] >= _number(z3, context, kind.low))
+            if kind.high is not None:
+                solver.add(names[quantity.name] <= _number(z3, context, kind.high))
+    for constraint in base.constraints:
+        solver.add(_holds(z3, context, constraint, names))
+    for number, call in enumerate(base.calls):
+        assert_call(z3, context, solver, call, names, number)
+
+    def question(more: tuple[Term, ...], seconds: float) -> Answer:
+        if not isinf(seconds):
+            solver.set("timeout", min(_LONGEST, max(1, int(seconds * 1000))))
+        solver.push()
+        try:
+            for term in more:
+                if (why := unsupported_operator(term)) is not None:
+                    raise Unsupported(f"`z3` cannot take this query: {why}")
+                solver.add(_holds(z3, context, term, names))
+            return _answer(z3, solver, Query(base.quantities, base.constraints + more, base.calls), names)
+        finally:
+            solver.pop()
+
+    return question
+
+
+def _constant(z3: Any, context: Any, name: str, kind: object) -> Any:
+    make = z3.Bool if isinstance(kind, Bool) else z3.Int if isinstance(kind, Int) else z3.Real
+    return make(name, ctx=context)
+
+
+def _number(z3: Any, context: Any, value: int | Fraction) -> Any:
+    return z3.IntVal(value, ctx=context) if isinstance(value, int) else z3.RealVal(str(value), ctx=context)
+
+
+def _holds(z3: Any, context: Any, term: Term, names: dict[str, Any]) -> Any:
+    meaning = translate(z3, context, term, names)
+    return z3.And(meaning.value, meaning.defined)
+
+
+def _answer(z3: Any, solver: Any, query: Query, names: dict[str, Any]) -> Answer:
+    result = solver.check()
+    if result == z3.unsat:
+        return Unsat()
+    if result == z3.unknown:
+        reason = solver.reason_unknown()
+        if "timeout" in reason or "canceled" in reason or "interrupted" in reason:
+            return Undecided(Why.TIMEOUT, "Z3 reached the time limit")
+        if "memory" in reason or "memout" in reason:
+            return Undecided(Why.MEMORY, f"Z3: {reason}")
+        return Undecided(Why.INCOMPLETE, f"Z3: {reason}")
+    model = solver.model()
+    assignment: dict[str, Number] = {}
+    for name, constant in names.items():
+        value = model.eval(constant, model_completion=True)
+        if z3.is_algebraic_value(value):
+            return Undecided(Why.NUMERICS, f"`{name}` = {value} is irrational")
+        assignment[name] = _exact(z3, value)
+    if (complaint := satisfies(query, assignment)) is not None:
+        return Undecided(Why.NUMERICS, f"Z3's model fails the exact check: {complaint}")
+    return Sat(assignment)
+
+
+def _exact(z3: Any, value: Any) -> Number:
+    if z3.is_bool(value):
+        return bool(z3.is_true(value))
+    return int(value.as_long()) if z3.is_int_value(value) else Fraction(value.as_fraction())

@@ -1,0 +1,179 @@
+"""A child process that can be killed: for calls into solvers that do not look at the clock.
+
+The child is a fresh interpreter (never a fork, so no lock of the parent is inherited; the parent's main
+module is not run again) and stays warm between calls. Functions and arguments travel over a private socket
+and must be importable, picklable things of ours. The child ignores ^C, which is the parent's business, and
+ends when the parent does, however that happens.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from multiprocessing.connection import Connection, Pipe
+from types import TracebackType
+from typing import Any, TypeVar
+
+from surefoot.errors import SurefootError
+
+Result = TypeVar("Result")
+
+_START = (
+    "import sys; sys.path[:] = sys.argv[3:]; from surefoot.work.child import serve; serve(*sys.argv[1:3])"
+)
+_LONGEST_WAIT = 1e6  # seconds; a poll takes no infinity
+_GRACE = 0.5  # seconds in which a finished child must have died
+_MEMORY_SIGNS = ("MemoryError", "bad_alloc", "out of memory", "Cannot allocate")
+
+
+class TimedOut(Exception):
+    """The call took longer than it was given; the child is dead."""
+
+
+class Died(Exception):
+    """The child ended without an answer. `memory`: it looks as if memory ran out."""
+
+    def __init__(self, what: str, memory: bool = False) -> None:
+        super().__init__(what)
+        self.memory = memory
+
+
+class Worker:
+    """A child process and the line to it; started by the first call, and again after it died."""
+
+    def __init__(self, memory_bytes: int | None = None) -> None:
+        self._memory_bytes = memory_bytes
+        self._process: subprocess.Popen[bytes] | None = None
+        self._line: Connection | None = None
+        self._errors: Any = None
+
+    def __enter__(self) -> Worker:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.kill()
+
+    @property
+    def alive(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    def start(self) -> None:
+        """Start the child unless there is one; does not wait until it is ready."""
+        if self.alive:
+            return
+        self.kill()
+        ours, theirs = Pipe()
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as the child
+        number = theirs.fileno()
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-c", _START, str(number), str(self._memory_bytes or 0), *sys.path],
+            stdin=subprocess.PIPE,  # never written to: its end tells the child that the parent is gone
+            stdout=subprocess.DEVNULL,  # solvers print
+            stderr=self._errors,
+            pass_fds=(number,),
+            start_new_session=True,
+        )
+        theirs.close()
+        self._line = ours
+
+    def call(self, function: Callable[..., Result], *args: object, seconds: float) -> Result:
+        """function(*args), computed by the child within `seconds` or not at all."""
+        self.start()
+        assert self._line is not None
+        answered = False
+        try:
+            self._line.send((function, args))
+            if not self._line.poll(min(max(0.0, seconds), _LONGEST_WAIT)):
+                raise TimedOut(f"no answer within {seconds:g} s")
+            worked, result = self._line.recv()
+            answered = True
+        except (EOFError, ConnectionError):
+            raise self._death() from None
+        finally:
+            if not answered:  # also when ^C arrives: nothing may go on computing
+                self.kill()
+        if not worked:
+            raise result
+        return result  # type: ignore[no-any-return]
+
+    def _death(self) -> Died:
+        assert self._process is not None
+        try:
+            code = self._process.wait(_GRACE)
+        except subprocess.TimeoutExpired:
+            return Died("the solver process closed its line")
+        self._errors.seek(0)
+        lines = self._errors.read()[-4000:].decode(errors="replace").strip().splitlines()
+        last = lines[-1] if lines else f"exit code {code}"
+        memory = any(sign in line for sign in _MEMORY_SIGNS for line in lines) or code == -signal.SIGKILL
+        return Died(f"the solver process died: {last}", memory)
+
+    def kill(self) -> None:
+        """End the child at once; the next call starts a new one."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            assert self._process.stdin is not None
+            self._process.stdin.close()
+        if self._line is not None:
+            self._line.close()
+            self._errors.close()
+        self._process = self._line = self._errors = None
+
+
+_idle: list[Worker] = []  # warm children, so that opening a session does not import a solver again
+
+
+@contextmanager
+def borrowed() -> Iterator[Worker]:
+    """A warm worker if there is one, else a new one; it is kept for the next borrower unless it died."""
+    worker = _idle.pop() if _idle else Worker()
+    worker.start()
+    try:
+        yield worker
+    except BaseException:
+        worker.kill()
+        raise
+    if worker.alive:
+        _idle.append(worker)
+
+
+@atexit.register
+def _dismiss() -> None:
+    while _idle:
+        _idle.pop().kill()
+
+
+def serve(line_number: str, memory_bytes: str) -> None:
+    """The child's whole life: answer calls until the line closes."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if int(memory_bytes):
+        resource.setrlimit(resource.RLIMIT_AS, (int(memory_bytes), int(memory_bytes)))
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    line = Connection(int(line_number))
+    while True:
+        try:
+            function, args = line.recv()
+        except EOFError:
+            return
+        try:
+            answer: tuple[bool, object] = (True, function(*args))
+        except SurefootError as error:
+            answer = (False, error)
+        line.send(answer)
+
+
+def _end_with_parent() -> None:
+    os.read(0, 1)
+    os._exit(1)
