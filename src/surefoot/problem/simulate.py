@@ -1,0 +1,195 @@
+"""A small simulator: one run at a time by the reference semantics, and the starts of finite environments.
+
+What policy and laws leave open is resolved here in the simplest way: among several transitions that remain
+possible each is equally likely. Chosen values follow their law, repeated until kind and assumption are met.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+from math import prod
+from random import Random
+from typing import Any, Literal
+
+from surefoot.errors import InvalidProblem, Unsupported
+from surefoot.problem.decision import Decision, action_of
+from surefoot.problem.environment import Arithmetic, Bool, Choice, Environment, Int, Kind, Real, Variable
+from surefoot.problem.evaluate import evaluate
+from surefoot.problem.names import location_key
+from surefoot.problem.problem import Problem
+from surefoot.problem.semantics import (
+    Move,
+    State,
+    choices,
+    conforms,
+    decision,
+    is_initial,
+    outcomes,
+)
+from surefoot.problem.term import Apply, Op, Term, Var, free_names
+from surefoot.problem.transition import Transition, enabled
+
+LARGEST_REJECTIONS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """States and the moves between them; `ending` says why there is no further state."""
+
+    states: tuple[State, ...]
+    moves: tuple[Move, ...]
+    ending: Literal["deadlocked", "stalled", "truncated"]
+
+
+def simulate(problem: Problem, start: State, steps: int, rng: Random) -> Run:
+    """One run of at most `steps` steps from a start state."""
+    states: list[State] = [start]
+    moves: list[Move] = []
+    for _ in range(steps):
+        made = decision(problem, states[-1])
+        controls = made.controls if made else {}
+        possible = _possible(problem, states[-1], made, rng)
+        if not possible:
+            ending: Literal["deadlocked", "stalled"] = "stalled" if made and made.stalls else "deadlocked"
+            return Run(tuple(states), tuple(moves), ending)
+        transition = rng.choice(possible)
+        chosen = _draw_choices(problem.environment, states[-1], transition, controls, rng)
+        move, state = _draw_outcome(problem.environment, states[-1], transition, chosen, controls, rng)
+        moves.append(move)
+        states.append(state)
+    return Run(tuple(states), tuple(moves), "truncated")
+
+
+def _possible(problem: Problem, state: State, made: Decision | None, rng: Random) -> tuple[Transition, ...]:
+    """As `semantics.transitions`, once a sampling policy has drawn its action."""
+    environment, policy = problem.environment, problem.policy
+    if made is None or policy is None:
+        return enabled(environment, state)
+    drawn = rng.choices(list(made.actions), list(made.actions.values()))[0] if made.actions else None
+    possible = enabled(environment, state, made.controls)
+    return tuple(t for t in possible if action_of(policy, environment, t) in (None, drawn))
+
+
+def _draw_choices(
+    environment: Environment,
+    state: State,
+    transition: Transition,
+    controls: Mapping[str, Any],
+    rng: Random,
+) -> dict[str, Any]:
+    free = choices(environment, transition)
+    assumptions = [environment.components[c].edges[e].assuming for c, e in transition.edges]
+    for _ in range(LARGEST_REJECTIONS):
+        chosen = {c.name: _draw(c, environment.arithmetic, rng) for c in free}
+        names = {**state, **controls, **chosen}
+        if all(conforms(chosen[c.name], c.kind) for c in free) and all(
+            evaluate(a, names, environment.arithmetic) for a in assumptions
+        ):
+            return chosen
+    raise Unsupported(
+        f"{LARGEST_REJECTIONS} draws for `{transition.describe(environment)}` all missed its assumption",
+        fix="give the chosen values laws that fit the assumption",
+    )
+
+
+def _draw(choice: Choice, arithmetic: Arithmetic, rng: Random) -> Any:
+    if choice.law is None:
+        raise Unsupported(
+            f"`{choice.name}` is chosen freely and has no sampling law, so it cannot be simulated",
+            fix="give the choice a law, for example uniform(low, high)",
+        )
+    match choice.kind, choice.law.name, choice.law.parameters:
+        case Bool(), "uniform", _:
+            return rng.random() < 0.5
+        case Int(), "uniform", (low, high):
+            return rng.randint(int(low), int(high))
+        case Real(), "uniform", (low, high):
+            return _number(low + (high - low) * Fraction(rng.random()), arithmetic)
+        case Real(), "normal", (mean, deviation):
+            return _number(Fraction(rng.gauss(float(mean), float(deviation))), arithmetic)
+        case _:
+            raise InvalidProblem(f"the law {choice.law} does not fit the choice `{choice.name}`")
+
+
+def _number(value: Fraction, arithmetic: Arithmetic) -> Fraction | float:
+    return value if arithmetic is Arithmetic.EXACT else float(value)
+
+
+def _draw_outcome(
+    environment: Environment,
+    state: State,
+    transition: Transition,
+    chosen: Mapping[str, Any],
+    controls: Mapping[str, Any],
+    rng: Random,
+) -> tuple[Move, State]:
+    possible = tuple(outcomes(environment, state, transition, chosen, controls))
+    total = sum((s.probability for s in possible), Fraction(0))
+    if abs(total - 1) > Fraction(1, 10**9):  # float64 environments may be off by rounding
+        raise InvalidProblem(
+            f"the outcomes of transition `{transition.describe(environment)}` have total probability {total}"
+        )
+    drawn = Fraction(rng.random()) * total
+    for successor in possible[:-1]:
+        drawn -= successor.probability
+        if drawn < 0:
+            return successor.move, successor.state
+    return possible[-1].move, possible[-1].state
+
+
+def initial_states(environment: Environment, limit: int) -> Iterator[State]:
+    """Every start state, in order; refuses where more than `limit` candidates would have to be tried.
+
+    Variables that a top-level equality of `initial` fixes take that value; all others are enumerated.
+    """
+    fixed = _fixed(environment)
+    names, options = [], []
+    for variable in environment.variables:
+        names.append(variable.name)
+        options.append([fixed[variable.name]] if variable.name in fixed else _values(variable))
+    for component in environment.components:
+        if len(component.locations) > 1:
+            names.append(location_key(component.name))
+            options.append([component.locations.index(location) for location in component.initial])
+    if prod(len(o) for o in options) > limit:
+        raise Unsupported(f"more than {limit} candidates for start states of `{environment.name}`")
+    for values in product(*options):
+        if is_initial(environment, state := dict(zip(names, values, strict=True))):
+            yield state
+
+
+def _values(variable: Variable) -> list[Any]:
+    match variable.kind:
+        case Bool():
+            return [False, True]
+        case Int(int() as low, int() as high) if high - low < 10**6:
+            return list(range(low, high + 1))
+        case _:
+            raise Unsupported(f"`{variable.name}` may start with too many values to enumerate")
+
+
+def _fixed(environment: Environment) -> dict[str, Any]:
+    whole = environment.initial
+    parts = whole.args if isinstance(whole, Apply) and whole.op is Op.AND else (whole,)
+    kinds: dict[str, Kind] = {v.name: v.kind for v in environment.variables}
+    fixed: dict[str, Any] = {}
+    for part in parts:
+        name, value = _equality(part, environment.arithmetic)
+        if name in kinds:
+            fixed.setdefault(name, value)
+    return fixed
+
+
+def _equality(part: Term, arithmetic: Arithmetic) -> tuple[str, Any]:
+    match part:
+        case Var(name):
+            return name, True
+        case Apply(Op.NOT, (Var(name),)):
+            return name, False
+        case Apply(Op.EQ, (Var(name), value)) | Apply(Op.EQ, (value, Var(name))) if not free_names(value):
+            return name, evaluate(value, {}, arithmetic)
+        case _:
+            return "", None

@@ -1,0 +1,10 @@
+"""The papers' case studies as data: each folder has `problem.py`, `expected.toml` and `README.md`."""
+
+STUDIES: dict[str, str] = {
+    "aurora": "surefoot.studies.aurora",
+    "deeprm": "surefoot.studies.deeprm",
+    "pendulum": "surefoot.studies.pendulum",
+    "pensieve": "surefoot.studies.pensieve",
+    "racetrack": "surefoot.studies.racetrack",
+    "toy": "surefoot.studies.toy",
+}

@@ -1,0 +1,120 @@
+"""Aurora, the congestion controller (whiRL 1.0, section 5; whiRL 2.0, section VI.A and appendix A)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+from surefoot.problem.environment import (
+    Choice,
+    Component,
+    Control,
+    Edge,
+    Environment,
+    Law,
+    Outcome,
+    Real,
+)
+from surefoot.problem.names import output_name
+from surefoot.problem.network import Network
+from surefoot.problem.policy import Choose, NeuralPolicy
+from surefoot.problem.problem import Problem
+from surefoot.problem.property import Never, Property, Recurs, Within
+from surefoot.problem.term import TRUE, Var, conjunction, equal
+from surefoot.problem.window import interleave, window
+
+HISTORY = 10
+EPSILON = Fraction(1, 100)
+RATE_CHANGE = Var(output_name(0))
+RESET = (0, 1, 1)  # latency gradient, latency ratio and send ratio of an interval without packets
+
+
+def environment(
+    epsilon: Fraction, send_ratio: tuple[Fraction, Fraction], from_reset: bool = False
+) -> Environment:
+    """Ten past intervals; each step forgets the oldest, and the environment picks a fresh one in bounds.
+
+    All states are starts, as in the papers; `from_reset`: only the history that the system begins with.
+    """
+    bounds = {
+        "latency_gradient": (-epsilon, epsilon),
+        "latency_ratio": (Fraction(1), 1 + epsilon),
+        "send_ratio": send_ratio,
+    }
+    windows = tuple(window(name, HISTORY, Real(*pair)) for name, pair in bounds.items())
+    chosen = tuple(Choice(f"new_{n}", Real(*pair), Law("uniform", pair)) for n, pair in bounds.items())
+    shift = tuple(u for w in windows for u in w.shift(Var(f"new_{w.name}")))
+    reset = tuple(equal(t, v) for w, v in zip(windows, RESET, strict=True) for t in w.terms)
+    return Environment(
+        name="aurora",
+        variables=tuple(v for w in windows for v in w.variables),
+        initial=conjunction(reset) if from_reset else TRUE,
+        components=(Component("link", (Edge(chosen=chosen, outcomes=(Outcome(updates=shift),)),)),),
+        controls=(Control("rate_change", clipped=False),),
+        overapproximate=True,
+        notes=(
+            f"latency gradient in [-{epsilon}, {epsilon}], latency ratio in [1, {1 + epsilon}], "
+            f"send ratio in [{send_ratio[0]}, {send_ratio[1]}], in every interval",
+            "the link is any sequence of observations in these bounds: it does not react to the rate",
+        ),
+    )
+
+
+def policy(network: Network) -> NeuralPolicy:
+    """30 inputs, time-major, oldest first: gradient, ratio and send ratio of each interval in turn."""
+    windows = (window(name, HISTORY, Real()) for name in ("latency_gradient", "latency_ratio", "send_ratio"))
+    return NeuralPolicy(network, interleave(*windows), choose=Choose.VALUE)
+
+
+def _problem(name: str, network: Network, where: Environment, asked: Property) -> Problem:
+    return Problem(f"aurora/{name}", where, policy(network), asked)
+
+
+def _excellent(epsilon: Fraction) -> Environment:
+    return environment(epsilon, (Fraction(1), Fraction(1)))
+
+
+def _loss(epsilon: Fraction, largest_ratio: Fraction) -> Environment:
+    return environment(epsilon, (Fraction(2), largest_ratio))
+
+
+def liveness_excellent(network: Network, epsilon: Fraction = EPSILON, steps: int | None = None) -> Problem:
+    """A1: in excellent conditions the rate is increased again and again (within `steps` steps, if given)."""
+    good = RATE_CHANGE > 0
+    asked = Recurs(good) if steps is None else Within(good, steps)
+    return _problem("liveness-excellent", network, _excellent(epsilon), asked)
+
+
+def liveness_loss(
+    network: Network,
+    epsilon: Fraction = EPSILON,
+    largest_ratio: Fraction = Fraction(10),
+    steps: int | None = None,
+) -> Problem:
+    """A2: under loss the rate is decreased again and again. The papers give no largest send ratio."""
+    good = RATE_CHANGE < 0
+    asked = Recurs(good) if steps is None else Within(good, steps)
+    return _problem("liveness-loss", network, _loss(epsilon, largest_ratio), asked)
+
+
+def safety_excellent(network: Network, epsilon: Fraction = EPSILON) -> Problem:
+    """A3: in excellent conditions the rate is never decreased. All states are starts, so k = 1 decides."""
+    return _problem("safety-excellent", network, _excellent(epsilon), Never(RATE_CHANGE < 0, steps=0))
+
+
+def safety_shallow_buffer(
+    network: Network, epsilon: Fraction = EPSILON, largest_ratio: Fraction = Fraction(10)
+) -> Problem:
+    """A4: under loss with low latency (shallow buffers) the rate is always decreased."""
+    return _problem(
+        "safety-shallow-buffer", network, _loss(epsilon, largest_ratio), Never(RATE_CHANGE >= 0, steps=0)
+    )
+
+
+PROBLEMS: dict[str, Callable[[], Problem]] = {}
+NEEDS_NETWORK: dict[str, Callable[..., Problem]] = {
+    "liveness-excellent": liveness_excellent,
+    "liveness-loss": liveness_loss,
+    "safety-excellent": safety_excellent,
+    "safety-shallow-buffer": safety_shallow_buffer,
+}

@@ -1,0 +1,135 @@
+"""Load a study and compare what its papers say with what is measured."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from importlib.resources import files
+from typing import Any
+
+from surefoot.errors import InvalidProblem, did_you_mean
+from surefoot.problem.problem import Problem
+from surefoot.studies import STUDIES
+from surefoot.verdict.verdict import Holds, Result, Unknown, Verdict, Violated
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """One `[[expect]]` entry: which problem, how it is decided, what should come out, and who says so."""
+
+    problem: str
+    engine: str
+    verdict: str  # violated, holds, proved, unknown, …
+    paper: str  # "whiRL 1.0, section 4.3"
+    figure: str  # what the paper prints there, in words or numbers
+    note: str = ""
+    steps: int | None = None  # length of the violating run, or bound up to which the property holds
+    options: Mapping[str, Any] = field(default_factory=dict)  # of the engine
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """`problems` builds each problem; those of `needs_network` take the network as their argument."""
+
+    name: str
+    readme: str
+    problems: Mapping[str, Callable[[], Problem]]
+    needs_network: Mapping[str, Callable[..., Problem]]
+    expectations: tuple[Expectation, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the comparison."""
+
+    problem: str
+    engine: str
+    paper: str
+    figure: str
+    expected: str
+    measured: str
+    met: bool
+    note: str
+
+
+Verify = Callable[[Problem, str, Mapping[str, Any]], Result]
+
+
+def load_study(name: str) -> Study:
+    """The study of that name: its problems and its expectations."""
+    if name not in STUDIES:
+        raise InvalidProblem(f"there is no study `{name}`", fix=did_you_mean(name, STUDIES))
+    module = import_module(f"{STUDIES[name]}.problem")
+    folder = files(STUDIES[name])
+    problems: dict[str, Callable[[], Problem]] = module.PROBLEMS
+    expectations = read_expectations(
+        folder.joinpath("expected.toml").read_text("utf-8"), f"{name}/expected.toml"
+    )
+    for expectation in expectations:
+        if expectation.problem not in problems:
+            raise InvalidProblem(
+                f"there is no problem `{expectation.problem}`",
+                fix=did_you_mean(expectation.problem, problems),
+                where=f"{name}/expected.toml",
+            )
+    return Study(
+        name=name,
+        readme=folder.joinpath("README.md").read_text("utf-8"),
+        problems=problems,
+        needs_network=getattr(module, "NEEDS_NETWORK", {}),
+        expectations=expectations,
+    )
+
+
+def read_expectations(text: str, where: str) -> tuple[Expectation, ...]:
+    """The `[[expect]]` entries of an expected.toml."""
+    try:
+        entries = tomllib.loads(text).get("expect", [])
+        return tuple(Expectation(**entry) for entry in entries)
+    except (tomllib.TOMLDecodeError, TypeError) as error:
+        raise InvalidProblem(f"not a list of expectations: {error}", where=where) from None
+
+
+def compare(study: Study, verify: Verify) -> tuple[Row, ...]:
+    """Run every expectation through `verify` and set the paper's figure beside the measured one."""
+    return tuple(
+        _row(e, verify(study.problems[e.problem](), e.engine, e.options)) for e in study.expectations
+    )
+
+
+def _row(expectation: Expectation, result: Result) -> Row:
+    kind, steps = measured(result.verdict)
+    met = kind == expectation.verdict and (expectation.steps is None or steps == expectation.steps)
+    return Row(
+        problem=expectation.problem,
+        engine=expectation.engine,
+        paper=expectation.paper,
+        figure=expectation.figure,
+        expected=_words(expectation.verdict, expectation.steps),
+        measured=_words(kind, steps),
+        met=met,
+        note=expectation.note,
+    )
+
+
+def measured(verdict: Verdict) -> tuple[str, int | None]:
+    """The kind of a verdict, and the number of steps it speaks of."""
+    kind = type(verdict).__name__.lower()
+    match verdict:
+        case Violated(trace):
+            return kind, len(trace.moves)
+        case Holds(up_to):
+            return kind, up_to
+        case Unknown(holds_up_to=up_to):
+            return kind, up_to
+        case _:
+            return kind, None
+
+
+def _words(kind: str, steps: int | None) -> str:
+    if steps is None:
+        return kind
+    count = f"{steps} step" if steps == 1 else f"{steps} steps"
+    return f"{kind} after {count}" if kind == "violated" else f"{kind} up to {count}"

@@ -1,0 +1,101 @@
+"""The inverted pendulum of the shield paper (Zhu et al., PLDI 2019, section 2 and Figure 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from math import radians
+
+from surefoot.problem.environment import (
+    Arithmetic,
+    Choice,
+    Component,
+    Control,
+    Edge,
+    Environment,
+    Law,
+    Real,
+    Variable,
+)
+from surefoot.problem.flow import Flow
+from surefoot.problem.network import Network
+from surefoot.problem.policy import Branch, Choose, NeuralPolicy, Policy, ProgramPolicy
+from surefoot.problem.problem import Problem
+from surefoot.problem.property import Never
+from surefoot.problem.term import TRUE, Term, Var, conjunction
+
+STEP = Fraction(1, 100)  # seconds
+MASS, LENGTH, GRAVITY = Fraction(1), Fraction(1), Fraction(10)
+START_DEGREES, SAFE_DEGREES, STRICT_DEGREES = 20, 90, 30
+GAIN = (Fraction("-12.05"), Fraction("-5.87"))  # the paper's program: -12.05*eta - 5.87*omega
+STRONGEST_ACTION = Fraction(15)
+ETA, OMEGA = Var("eta"), Var("omega")
+
+
+def angle(degrees: float) -> Fraction:
+    """The float64 number of radians, exactly."""
+    return Fraction(radians(degrees))
+
+
+def environment(
+    disturbance: Fraction = Fraction(0), strongest_action: Fraction | None = STRONGEST_ACTION
+) -> Environment:
+    """d(eta)/dt = omega, d(omega)/dt = g/l*(eta - eta^3/6) + a/(m*l^2) + gust, by Euler steps of 0.01 s.
+
+    The action is clipped; the gust is any number within the disturbance, new in every step.
+    """
+    acceleration: Term = GRAVITY / LENGTH * (ETA - ETA**3 / 6) + Var("a") / (MASS * LENGTH**2)
+    gust = Choice("gust", Real(-disturbance, disturbance), Law("uniform", (-disturbance, disturbance)))
+    start = angle(START_DEGREES)
+    return Environment(
+        name="pendulum",
+        variables=(Variable("eta", Real()), Variable("omega", Real())),
+        initial=conjunction(tuple((v >= -start) & (v <= start) for v in (ETA, OMEGA))),
+        components=(Component("plant", (Edge(chosen=(gust,) if disturbance else ()),)),),
+        controls=(
+            Control("a", -strongest_action, strongest_action)
+            if strongest_action is not None
+            else Control("a", clipped=False),
+        ),
+        arithmetic=Arithmetic.FLOAT64,
+        flow=Flow(
+            (("eta", OMEGA), ("omega", acceleration + Var("gust") if disturbance else acceleration)), STEP
+        ),
+    )
+
+
+def stays_upright(
+    policy: Policy | None = None,
+    degrees: float = SAFE_DEGREES,
+    disturbance: Fraction = Fraction(0),
+    strongest_action: Fraction | None = STRONGEST_ACTION,
+) -> Problem:
+    """Angle and angular velocity stay within so many degrees (the paper: 90, and 30 for a Segway)."""
+    limit = angle(degrees)
+    inside = conjunction(tuple((v > -limit) & (v < limit) for v in (ETA, OMEGA)))
+    return Problem(
+        f"pendulum/within-{degrees}-degrees",
+        environment(disturbance, strongest_action),
+        policy or linear_policy(),
+        Never(~inside),
+    )
+
+
+def linear_policy(gain: tuple[Fraction, Fraction] = GAIN) -> ProgramPolicy:
+    """A program of one branch: gain[0]*eta + gain[1]*omega."""
+    return ProgramPolicy((Branch(TRUE, (gain[0] * ETA + gain[1] * OMEGA,)),))
+
+
+def neural_policy(network: Network) -> NeuralPolicy:
+    """A network from (eta, omega) to the action."""
+    return NeuralPolicy(network, (ETA, OMEGA), choose=Choose.VALUE)
+
+
+PROBLEMS: dict[str, Callable[[], Problem]] = {
+    "within-90-degrees": stays_upright,
+    "within-30-degrees": lambda: stays_upright(degrees=STRICT_DEGREES),
+    "within-90-degrees-disturbed": lambda: stays_upright(disturbance=Fraction(1, 10)),
+}
+NEEDS_NETWORK: dict[str, Callable[..., Problem]] = {
+    "network-within-90-degrees": lambda network: stays_upright(neural_policy(network)),
+}

@@ -1,0 +1,71 @@
+"""Racetrack: the questions of Deep Statistical Model Checking and of policy predicate abstraction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from importlib.resources import files
+
+from surefoot.problem.names import STALLED, location_name
+from surefoot.problem.policy import Policy
+from surefoot.problem.problem import Problem
+from surefoot.problem.property import Expected, Never, Path, Probability, Property
+from surefoot.problem.term import Var
+from surefoot.studies.racetrack.model import SLIP, environment
+from surefoot.studies.racetrack.policies import careful_policy
+from surefoot.studies.racetrack.track import Track, parse_track
+
+CRASHED, FINISHED = Var(location_name("car", "crashed")), Var(location_name("car", "finished"))
+
+
+def bend() -> Track:
+    """The small track that comes with this study."""
+    return parse_track(files(__package__).joinpath("assets/bend.track").read_text("utf-8"), "bend")
+
+
+def crash_probability() -> Probability:
+    """How likely is a crash: F crashed."""
+    return Probability(Path("F", CRASHED))
+
+
+def goal_probability() -> Probability:
+    """How likely is the goal: not crashed until finished."""
+    return Probability(Path("U", FINISHED, ~CRASHED))
+
+
+def decisions_to_goal() -> Expected:
+    """How many decisions does it take on average."""
+    return Expected("decisions", FINISHED)
+
+
+def never_crashes() -> Never:
+    """The safety property of policy predicate abstraction: not crashing."""
+    return Never(CRASHED)
+
+
+def never_stalls() -> Never:
+    """No inapplicable choice (definition 4): the accelerations have no guard, so none is possible."""
+    return Never(Var(STALLED))
+
+
+def problem(
+    asked: Property,
+    policy: Policy | None = None,
+    track: Track | None = None,
+    slip: Fraction = SLIP,
+    anywhere: bool = False,
+) -> Problem:
+    """A question about a policy on a track (default: the careful controller on our small track)."""
+    where = track or bend()
+    who = policy or careful_policy(where)
+    return Problem(f"racetrack/{where.name}", environment(where, slip, anywhere=anywhere), who, asked)
+
+
+PROBLEMS: dict[str, Callable[[], Problem]] = {
+    "crash-probability": lambda: problem(crash_probability()),
+    "goal-probability": lambda: problem(goal_probability()),
+    "goal-probability-slippery": lambda: problem(goal_probability(), slip=Fraction(1, 2)),
+    "decisions-to-goal": lambda: problem(decisions_to_goal()),
+    "never-crashes": lambda: problem(never_crashes(), slip=Fraction(0)),
+    "never-stalls": lambda: problem(never_stalls()),
+}
