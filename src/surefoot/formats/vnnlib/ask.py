@@ -67,7 +67,8 @@ def no_float32_point(specification: Specification) -> str | None:
     for index, (low, high) in enumerate(zip(specification.low, specification.high, strict=True)):
         first = float(round_to_float32(low))
         if Fraction(first) < low if np.isfinite(first) else first < 0:
-            first = float(np.nextafter(np.float32(first), np.float32(np.inf)))
+            with np.errstate(over="ignore"):
+                first = float(np.nextafter(np.float32(first), np.float32(np.inf)))
         if not np.isfinite(first) or Fraction(first) > high:
             where = f"between {shown_number(low)} and {shown_number(high)}"
             return f"input {input_name(index)} lies {where}, where there is no float32 number"

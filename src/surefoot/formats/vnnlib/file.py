@@ -54,6 +54,6 @@ def unpack(data: bytes) -> bytes:
     except (EOFError, gzip.BadGzipFile, zlib.error):
         raise InvalidProblem("the gzip file is damaged or cut off", fix="fetch it again") from None
     if len(content) > most:
-        what = f"{len(data)} bytes unpack to more than {most}"
-        raise InvalidProblem(what, fix="unpack the file yourself if you trust it, and split it")
+        much = f"{MOST_BYTES // 2**20} MB" if most == MOST_BYTES else f"{MOST_RATIO} times its size"
+        raise InvalidProblem(f"the gzip file unpacks to more than {much}", fix="give the unpacked file")
     return content
