@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import pickletools
 import re
+import zlib
 from pathlib import Path
 
-from surefoot.errors import InvalidProblem, Unsupported
+from surefoot.errors import InvalidProblem, SurefootError, Unsupported
 from surefoot.formats.inert.archive import is_zip, open_archive
 from surefoot.formats.inert.file import read_bytes
 from surefoot.formats.inert.opcodes import read_pickle
@@ -22,9 +25,10 @@ __all__ = ["LoadedPolicy", "load_policy"]
 SUPPORTED = "ONNX (also gzipped), Stable-Baselines3 .zip and .nnet are read"
 _EXPORT = "export the policy to ONNX, or give the .zip that Stable-Baselines3 saved"
 _NNET = re.compile(rb"//|\s*\d+\s*,\s*\d+\s*,\s*\d+\s*,\s*\d+\s*,?\s*\n")
-_ONNX_FIRST_BYTES = (
-    b"\x08\x12\x1a\x3a\x42"  # ir_version, producer, its version, graph, opset: tags of a ModelProto
-)
+_GZIP = b"\x1f\x8b"
+MOST_UNPACKED_BYTES = 256 << 20
+# Tags of a ModelProto: ir_version, producer, its version, graph, opset.
+_ONNX_FIRST_BYTES = (b"\x08", b"\x12", b"\x1a", b"\x3a", b"\x42")
 
 
 def load_policy(
@@ -46,17 +50,36 @@ def load_policy(
         raise InvalidProblem("only ONNX files have named outputs", fix="leave --output out", where=str(path))
     if kind == "sb3":
         return read_sb3(path, normalization=normalization, activation=activation)
-    network = _read_onnx(path, output) if kind == "onnx" else read_nnet(path)
+    network = _read_onnx(data, path, output) if kind == "onnx" else read_nnet(path)
     if normalization is None:
         return LoadedPolicy(network, "scores", kind, notes=(*network.notes, NOT_NORMALISED))
     network = normalised(network, normalization)
     return LoadedPolicy(network, "scores", kind, notes=network.notes)
 
 
-def _read_onnx(path: Path, output: str | None) -> Network:
-    from surefoot.formats.onnx import read_onnx
+def _read_onnx(data: bytes, path: Path, output: str | None) -> Network:
+    from surefoot.formats.onnx import read_onnx_bytes
 
-    return read_onnx(path, output=output)
+    try:
+        return read_onnx_bytes(_unpacked(data), path.name.split(".")[0], output=output)
+    except SurefootError as problem:
+        raise problem.at(str(path)) from None
+
+
+def _unpacked(data: bytes) -> bytes:
+    """The content of a gzip file under a limit; anything else as it is."""
+    if not data.startswith(_GZIP):
+        return data
+    try:
+        with gzip.open(io.BytesIO(data)) as file:
+            content = file.read(MOST_UNPACKED_BYTES + 1)
+    except (EOFError, OSError, zlib.error) as problem:
+        raise InvalidProblem("the gzip file is damaged or cut short") from problem
+    if len(content) > MOST_UNPACKED_BYTES:
+        raise InvalidProblem(f"the gzip file unpacks to more than {MOST_UNPACKED_BYTES} bytes")
+    if content[:1] not in _ONNX_FIRST_BYTES:
+        raise Unsupported("the gzip file holds no ONNX model", fix=SUPPORTED)
+    return content
 
 
 def _kind(data: bytes, path: Path) -> str:
@@ -71,7 +94,7 @@ def _kind(data: bytes, path: Path) -> str:
         raise Unsupported("this zip is no saved policy", fix=SUPPORTED, where=where)
     if _NNET.match(data):
         return "nnet"
-    if data[:2] == b"\x1f\x8b" or data[0] in _ONNX_FIRST_BYTES:
+    if data.startswith(_GZIP) or data[:1] in _ONNX_FIRST_BYTES:
         return "onnx"
     if _is_pickle(data):
         read_pickle(data, permits=lambda symbol: symbol.startswith(_HARMLESS), where=where)

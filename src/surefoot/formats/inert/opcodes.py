@@ -142,6 +142,12 @@ def _set_item(machine: _Machine, _: Value) -> None:
     _pairs_into(machine, [key, value])
 
 
+def _dictionary(machine: _Machine, _: Value) -> None:
+    flat = _since_mark(machine)
+    machine.stack.append({})
+    _pairs_into(machine, flat)
+
+
 def _append(machine: _Machine, values: list[Value]) -> None:
     if not isinstance(machine.stack[-1], list):
         raise TypeError
@@ -207,6 +213,8 @@ _STEPS: dict[str, Callable[[_Machine, Any], None]] = {
     "EMPTY_DICT": lambda machine, _: machine.stack.append({}),
     "MARK": _mark,
     "TUPLE": lambda machine, _: _push(machine, tuple(_since_mark(machine))),
+    "LIST": lambda machine, _: _push(machine, _since_mark(machine)),
+    "DICT": _dictionary,
     "TUPLE1": _tuple_of(1),
     "TUPLE2": _tuple_of(2),
     "TUPLE3": _tuple_of(3),
