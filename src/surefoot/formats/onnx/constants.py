@@ -37,7 +37,9 @@ def constant_of_shape(_: Builder, given: Arguments) -> list[Value]:
     shape = given.whole(0, "the shape") or ()
     fill = given.attributes.get("value", np.zeros(1, np.float32))
     if not isinstance(fill, np.ndarray) or fill.size != 1:
-        raise InvalidProblem("the value of ConstantOfShape must hold one number", fix="export again")
+        raise InvalidProblem(
+            "the value of ConstantOfShape must hold one number", fix="export the network again"
+        )
     return [Known(np.broadcast_to(fill.reshape(()), shape))]
 
 
@@ -92,8 +94,7 @@ def _divided(left: Tensor, right: Tensor) -> Tensor:
 
 def _folded(combine: Callable[[Tensor, Tensor], Any]) -> Callable[[Arguments], list[Value]]:
     def fold(given: Arguments) -> list[Value]:
-        with np.errstate(all="ignore"):  # an overflow is refused when the constant is used
-            return [Known(np.asarray(reduce(combine, _matched(given))))]
+        return [Known(np.asarray(reduce(combine, _matched(given))))]
 
     return fold
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from surefoot.errors import InvalidProblem, Unsupported
 
 MOST_BYTES = 512 * 2**20
-MOST_ENTRIES = 2**26  # of one tensor, and of everything a network is made of together
+MOST_ENTRIES = 2**25  # of one tensor, and of everything a network is made of together
 OLDEST_OPSET = 7  # before it, arithmetic broadcasts by an `axis` attribute
 
 Tensor: TypeAlias = NDArray[Any]
@@ -40,7 +40,7 @@ class Step:
     message: Any  # the protobuf node; attributes are decoded only for nodes that matter
 
     def attributes(self) -> Mapping[str, Attribute]:
-        return {a.name: _attribute(a) for a in self.message.attribute}
+        return {_text(a.name): _attribute(a) for a in self.message.attribute}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,6 +54,11 @@ class Graph:
     outputs: tuple[str, ...]
     opset: int
     model: Any
+
+
+def _text(name: str | bytes) -> str:
+    """A string of the file; protobuf hands out bytes where it is not UTF-8."""
+    return name if isinstance(name, str) else name.decode("utf-8", "backslashreplace")
 
 
 def shown(name: str) -> str:
@@ -97,10 +102,10 @@ def parse(data: bytes) -> Graph:
         raise InvalidProblem("not an ONNX model: it has no graph", fix="give a .onnx file")
     _refuse_external_data(model)
     graph = model.graph
-    tensors = {t.name: t for t in graph.initializer}
-    given = [i for i in graph.input if i.name not in tensors]
+    tensors = {_text(t.name): t for t in graph.initializer}
+    given = {_text(i.name): i for i in graph.input if _text(i.name) not in tensors}
     steps = tuple(_step(n, number) for number, n in enumerate(graph.node))
-    _refuse_two_producers(steps, [t.name for t in graph.initializer], [i.name for i in given])
+    _refuse_two_producers(steps, [_text(t.name) for t in graph.initializer], list(given))
     if graph.sparse_initializer:
         raise Unsupported(
             "sparse tensors are not supported", where="sparse_initializer", fix="export dense ones"
@@ -108,18 +113,19 @@ def parse(data: bytes) -> Graph:
     return Graph(
         steps=steps,
         tensors=tensors,
-        inputs={i.name: _shape(i) for i in given},
-        input_kinds={i.name: i.type.tensor_type.elem_type for i in given},
-        outputs=tuple(o.name for o in graph.output),
+        inputs={name: _shape(i) for name, i in given.items()},
+        input_kinds={name: i.type.tensor_type.elem_type for name, i in given.items()},
+        outputs=tuple(_text(o.name) for o in graph.output),
         opset=_opset(model),
         model=model,
     )
 
 
 def _step(node: Any, number: int) -> Step:
-    where = f"node {shown(node.name)}" if node.name else f"node {number} ({node.op_type})"
-    domain = "" if node.domain == "ai.onnx" else node.domain
-    return Step(node.op_type, domain, where, tuple(node.input), tuple(node.output), node)
+    op, domain, name = _text(node.op_type), _text(node.domain), _text(node.name)
+    where = f"node {shown(name)}" if name else f"node {number} ({shown(op)[1:-1]})"
+    inputs, outputs = tuple(map(_text, node.input)), tuple(map(_text, node.output))
+    return Step(op, "" if domain == "ai.onnx" else domain, where, inputs, outputs, node)
 
 
 def _shape(declared: Any) -> tuple[Dimension, ...] | None:
@@ -172,7 +178,7 @@ def _refuse_external_data(model: Any) -> None:
         if tensor.data_location == TensorProto.EXTERNAL or tensor.external_data:
             raise Unsupported(
                 "external data is not read",
-                where=f"tensor {shown(tensor.name)}",
+                where=f"tensor {shown(_text(tensor.name))}",
                 fix="save the model in one file (onnx.save with save_as_external_data=False)",
             )
 
@@ -190,7 +196,7 @@ def _tensors(graph: Any) -> Iterator[Any]:
 
 
 def _attribute(attribute: Any) -> Attribute:
-    kind, place = attribute.type, f"attribute {shown(attribute.name)}"
+    kind, place = attribute.type, f"attribute {shown(_text(attribute.name))}"
     # The numbers are AttributeProto's FLOAT, INT, STRING, TENSOR, FLOATS and INTS.
     if kind == 1:
         return _finite((attribute.f,), place)[0]
@@ -199,7 +205,7 @@ def _attribute(attribute: Any) -> Attribute:
     if kind == 3:
         return str(attribute.s.decode("utf-8", "replace"))
     if kind == 4:
-        return tensor(attribute.t, attribute.t.name or attribute.name)
+        return tensor(attribute.t, _text(attribute.t.name or attribute.name))
     if kind == 6:
         return _finite(tuple(attribute.floats), place)
     if kind == 7:

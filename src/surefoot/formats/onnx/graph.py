@@ -16,6 +16,8 @@ from surefoot.formats.onnx.nodes import OPERATIONS, translate
 from surefoot.formats.onnx.values import Arguments, Builder, Known, Signal, Value, in_order
 from surefoot.problem.network import Network
 
+AGAIN = "export the network again"
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reading:
@@ -73,7 +75,7 @@ def _choose_output(graph: Graph, wanted: str | None) -> str:
             raise InvalidProblem(f"there is no output {shown(wanted)}", where="outputs", fix=hint)
         return wanted
     if not graph.outputs:
-        raise InvalidProblem("the graph has no outputs", where="outputs", fix="export the network again")
+        raise InvalidProblem("the graph has no outputs", where="outputs", fix=AGAIN)
     if len(graph.outputs) > 1:
         raise InvalidProblem(
             f"there are {len(graph.outputs)} outputs: {listed}", where="outputs", fix="--output NAME"
@@ -97,14 +99,12 @@ def _needed(graph: Graph, target: str) -> tuple[Step, ...]:
                 fault = (
                     "before it is produced: the graph has a cycle"
                     if name in later
-                    else "which nothing produces"
+                    else "that nothing produces"
                 )
-                raise InvalidProblem(f"reads {shown(name)} {fault}", where=step.where, fix="export again")
+                raise InvalidProblem(f"reads {shown(name)} {fault}", where=step.where, fix=AGAIN)
         ready.update(step.outputs)
     if target not in ready:
-        raise InvalidProblem(
-            f"nothing produces {shown(target)}", where="outputs", fix="export the network again"
-        )
+        raise InvalidProblem(f"nothing produces {shown(target)}", where="outputs", fix=AGAIN)
     return tuple(kept)
 
 
@@ -134,7 +134,7 @@ def _input_shape(graph: Graph, name: str) -> tuple[int, ...]:
     kind, declared = graph.input_kinds[name], graph.inputs[name]
     if kind != 1:  # TensorProto.FLOAT
         raise Unsupported(f"{kind_name(kind)} input", fix="export the network in float32")
-    fix = "export with fixed dimensions; only the first may be a symbolic batch size"
+    fix = "export with fixed dimensions (only the first may be symbolic, for the batch)"
     if declared is None:
         raise Unsupported("no shape is given", fix=fix)
     if None in declared[1:] or declared == (None,):
@@ -142,7 +142,7 @@ def _input_shape(graph: Graph, name: str) -> tuple[int, ...]:
         raise Unsupported(f"shape [{text}] has an unknown dimension", fix=fix)
     shape = tuple(1 if d is None else d for d in declared)
     if any(d < 1 for d in shape):
-        raise InvalidProblem(f"shape {list(shape)} has no entries", fix="export the network again")
+        raise InvalidProblem(f"shape {list(shape)} has no entries", fix=AGAIN)
     if math.prod(shape) > MOST_ENTRIES:
         raise Unsupported(
             f"shape {list(shape)} has more than {MOST_ENTRIES} entries", fix="use a smaller input"
@@ -153,26 +153,32 @@ def _input_shape(graph: Graph, name: str) -> tuple[int, ...]:
 def _translate(builder: Builder, graph: Graph, step: Step, values: dict[str, Value]) -> None:
     """Read one node; its results are added to `values`."""
     try:
-        _check_operation(step)
-        given = Arguments(step.op, _values(graph, step, values), step.attributes(), len(step.outputs))
-        for name in sorted(given.attributes.keys() - OPERATIONS[step.op].attributes):
-            raise Unsupported(
-                f"attribute {shown(name)} of {step.op} is not supported", fix="export without it"
-            )
+        given = _arguments(graph, step, values)
         try:
-            results = translate(builder, given)
-        except (ValueError, IndexError):
+            with np.errstate(all="ignore"):  # a constant that overflows is refused when it is used
+                results = translate(builder, given)
+        except (ValueError, IndexError, OverflowError):
             shapes = " and ".join(str(list(v.shape)) for v in given.values if v is not None)
-            raise InvalidProblem(
-                f"{step.op} does not fit its inputs of shape {shapes}", fix="export again"
-            ) from None
+            raise InvalidProblem(f"{step.op} does not fit its inputs of shape {shapes}", fix=AGAIN) from None
         for name, value in zip(step.outputs, results, strict=False):
             if isinstance(value, Signal) and not value.layout.size:
-                raise InvalidProblem(f"{shown(name)} has shape {list(value.shape)}: a layer without entries")
+                raise InvalidProblem(f"{shown(name)} of shape {list(value.shape)} has no entries", fix=AGAIN)
             builder.reserve(math.prod(value.shape))
             values[name] = value
     except SurefootError as error:
         raise error.at(step.where) from None
+
+
+def _arguments(graph: Graph, step: Step, values: dict[str, Value]) -> Arguments:
+    _check_operation(step)
+    given = Arguments(step.op, _values(graph, step, values), step.attributes(), len(step.outputs))
+    for name in sorted(given.attributes.keys() - OPERATIONS[step.op].attributes):
+        raise Unsupported(f"attribute {shown(name)} of {step.op} is not supported", fix="export without it")
+    for value in given.values:
+        # Integers may be empty: the shape of a scalar is.
+        if isinstance(value, Known) and value.array.dtype == np.float32 and not value.array.size:
+            raise InvalidProblem(f"a weight of shape {list(value.shape)} has no entries", fix=AGAIN)
+    return given
 
 
 def _check_operation(step: Step) -> None:

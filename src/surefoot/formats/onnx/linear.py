@@ -204,7 +204,9 @@ def _windows(
     if len(strides) != axes or len(dilations) != axes or len(pads) != 2 * axes:
         raise ValueError("one stride and dilation and two pads per axis")
     if min(*strides, *dilations) < 1 or min(pads) < 0:
-        raise InvalidProblem("strides and dilations must be positive, pads not negative", fix="export again")
+        raise InvalidProblem(
+            "strides and dilations must be positive, pads not negative", fix="export the network again"
+        )
     windows = []
     for axis, size in enumerate(sizes):
         reach = dilations[axis] * (kernel[axis] - 1) + 1

@@ -66,7 +66,9 @@ def _reshape(array: Tensor, given: Arguments, _: Builder) -> list[Tensor]:
         raise InvalidProblem("Reshape has no shape", fix="export the network again")
     keeps_zero = given.integer("allowzero", 0) == 1
     if any(d == 0 and not keeps_zero and i >= array.ndim for i, d in enumerate(wanted)):
-        raise InvalidProblem(f"shape {list(array.shape)} cannot become {list(wanted)}", fix="export again")
+        raise InvalidProblem(
+            f"shape {list(array.shape)} cannot become {list(wanted)}", fix="export the network again"
+        )
     shape = [array.shape[i] if d == 0 and not keeps_zero else d for i, d in enumerate(wanted)]
     return [array.reshape(shape)]
 
@@ -123,7 +125,9 @@ def _slice(array: Tensor, given: Arguments, _: Builder) -> list[Tensor]:
     axes = axes if axes is not None else tuple(range(len(starts)))
     steps = steps if steps is not None else (1,) * len(starts)
     if 0 in steps or not len(starts) == len(ends) == len(axes) == len(steps):
-        raise InvalidProblem("starts, ends, axes and steps of Slice do not fit together", fix="export again")
+        raise InvalidProblem(
+            "starts, ends, axes and steps of Slice do not fit together", fix="export the network again"
+        )
     cut = [slice(None)] * array.ndim
     for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
         place = axis_within(axis, array.ndim)
@@ -150,7 +154,9 @@ def _split(array: Tensor, given: Arguments, _: Builder) -> list[Tensor]:
         each = -(-size // parts)  # all equal, the last one may be smaller
         sizes = tuple(min(each, max(0, size - each * i)) for i in range(parts)) if parts <= size else ()
     if not sizes or sum(sizes) != size or min(sizes) < 0:
-        raise InvalidProblem(f"parts of {list(sizes)[:12]} do not fill {size} entries", fix="export again")
+        raise InvalidProblem(
+            f"parts of {list(sizes)[:12]} do not fill {size} entries", fix="export the network again"
+        )
     return list(np.split(array, np.cumsum(sizes)[:-1], axis))
 
 

@@ -118,7 +118,9 @@ class Arguments:
         return found if isinstance(found, str) else self._wrong(name, "a string")
 
     def _wrong(self, name: str, expected: str) -> NoReturn:
-        raise InvalidProblem(f"attribute {shown(name)} of {self.op} must be {expected}", fix="export again")
+        raise InvalidProblem(
+            f"attribute {shown(name)} of {self.op} must be {expected}", fix="export the network again"
+        )
 
 
 def axis_within(axis: int, rank: int) -> int:
