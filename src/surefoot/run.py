@@ -104,4 +104,3 @@ def versions() -> dict[str, str]:
         except PackageNotFoundError:
             continue
     return found
-

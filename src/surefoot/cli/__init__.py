@@ -76,7 +76,7 @@ def run(arguments: list[str]) -> int:
     except click.ClickException as error:
         ctx = getattr(error, "ctx", None)
         hint = f"; fix: see `{ctx.command_path} --help`" if ctx is not None else ""
-        print(f"error: {one_line(error.format_message())}{hint}", file=sys.stderr)
+        print(f"error: {one_line(error.format_message().rstrip('.'))}{hint}", file=sys.stderr)
         return 2
     except SurefootError as error:
         print(f"error: {one_line(str(error))}", file=sys.stderr)

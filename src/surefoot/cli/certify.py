@@ -29,7 +29,9 @@ def certify(result: Path, trust_python: bool) -> int:
     """
     worst = 0
     for stored in read_results(result):
-        changed = [p for p, digest in stored.inputs.items() if not Path(p).is_file() or sha256(Path(p)) != digest]
+        changed = [
+            p for p, digest in stored.inputs.items() if not Path(p).is_file() or sha256(Path(p)) != digest
+        ]
         if changed:
             print(f"rejected: {stored.problem}: `{changed[0]}` is not the file that the verdict is about")
             worst = 1
@@ -39,7 +41,8 @@ def certify(result: Path, trust_python: bool) -> int:
             worst = worst or 3
             continue
         why = refutation(stored, load_source(stored.source, trust_python=trust_python), stored.trace)
-        print(f"{'accepted' if why is None else 'rejected'}: {stored.problem}: {why or 'the trace replays exactly'}")
+        word = "accepted" if why is None else "rejected"
+        print(f"{word}: {stored.problem}: {why or 'the trace replays exactly'}")
         worst = 1 if why is not None else worst
     return worst
 
@@ -62,7 +65,9 @@ def read_results(path: Path) -> list[StoredResult]:
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError):
-        raise InvalidProblem("not a JSON document", fix="give a file that --json wrote", where=str(path)) from None
+        raise InvalidProblem(
+            "not a JSON document", fix="give a file that --json wrote", where=str(path)
+        ) from None
     documents = data.get("results", [data]) if isinstance(data, dict) else []
     if not isinstance(documents, list) or not documents:
         raise InvalidProblem("not a result of surefoot", fix="give a file that --json wrote", where=str(path))

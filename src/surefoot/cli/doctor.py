@@ -26,7 +26,8 @@ EXTRAS = {
 @click.command()
 def doctor() -> int:
     """Show versions, missing extras and whether a small question is answered rightly."""
-    print(f"python       {platform.python_version()} on {platform.system()} {platform.machine()}, {os.cpu_count()} cores")
+    machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
+    print(f"python       {platform.python_version()} on {machine}")
     missing = 0
     for package in ("surefoot", *CORE):
         found = _version(package)
@@ -34,7 +35,9 @@ def doctor() -> int:
         print(f"{package:<12} {found or 'MISSING: pip install surefoot'}")
     for extra, (module, package, use) in EXTRAS.items():
         present = find_spec(module) is not None
-        state = _version(package) or "present" if present else f'not installed: pip install "surefoot[{extra}]"'
+        state = (
+            _version(package) or "present" if present else f'not installed: pip install "surefoot[{extra}]"'
+        )
         print(f"{extra:<12} {state}; {use}")
     return 4 if missing or not _alive() else 0
 

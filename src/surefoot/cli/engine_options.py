@@ -13,8 +13,10 @@ from surefoot.engines import ENGINES
 from surefoot.engines.protocol import Engine
 from surefoot.errors import InvalidProblem, did_you_mean
 from surefoot.solve import SOLVERS
+from surefoot.solve.protocol import Solver
 from surefoot.solve.recording import Recording
 
+DEFAULT_SOLVER = "milp"
 TYPES: dict[str, Any] = {"int | None": click.IntRange(min=0), "int": click.IntRange(min=0), "float": float}
 
 
@@ -23,10 +25,14 @@ def engine_flags(command: Callable[..., Any]) -> Callable[..., Any]:
     for name, kind in _fields().items():
         given: Any = click.Choice(list(SOLVERS)) if kind == "Solver" else TYPES[kind]
         users = ", ".join(n for n, e in ENGINES.items() if name in {f.name for f in fields(e)})  # type: ignore[arg-type]
-        command = click.option(f"--{name.replace('_', '-')}", name, type=given, help=f"option of: {users}")(command)
+        command = click.option(f"--{name.replace('_', '-')}", name, type=given, help=f"option of: {users}")(
+            command
+        )
     command = click.option("--dump-queries", type=click.Path(path_type=Path), metavar="DIR",
                            help="Write every solver question as SMT-LIB and VNN-LIB.")(command)  # fmt: skip
-    return click.option("--engine", "engine_name", metavar="NAME", help="Default: the first without objection.")(command)
+    return click.option(
+        "--engine", "engine_name", metavar="NAME", help="Default: the first without objection."
+    )(command)
 
 
 def _fields() -> dict[str, str]:
@@ -36,7 +42,9 @@ def _fields() -> dict[str, str]:
 def build_engines(name: str | None, given: Mapping[str, Any], dump: Path | None) -> list[Engine]:
     """The named engine, or all of them, with the options given on the command line."""
     if name is not None and name not in ENGINES:
-        raise InvalidProblem(f"there is no engine `{name}`", fix=did_you_mean(name, ENGINES), where="--engine")
+        raise InvalidProblem(
+            f"there is no engine `{name}`", fix=did_you_mean(name, ENGINES), where="--engine"
+        )
     chosen = [ENGINES[name]] if name is not None else list(ENGINES.values())
     if dump is not None:
         dump.mkdir(parents=True, exist_ok=True)
@@ -48,7 +56,7 @@ def _build(kind: type[Engine], given: Mapping[str, Any], dump: Path | None) -> E
     for f in fields(kind):  # type: ignore[arg-type]
         if str(f.type) == "Solver":
             picked = given.get(f.name)
-            solver = SOLVERS[picked]() if picked else f.default
+            solver: Solver = SOLVERS[picked or DEFAULT_SOLVER]()
             options[f.name] = solver if dump is None else Recording(solver, dump)
         elif given.get(f.name) is not None:
             options[f.name] = given[f.name]

@@ -19,7 +19,9 @@ SAMPLES = 10_000
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--output", metavar="NAME", help="Which output of an ONNX network, if it has several.")
 @click.option("--normalize", type=click.Path(path_type=Path), metavar="FILE", help="Observation statistics.")
-@click.option("--activation", type=click.Choice(["tanh", "relu", "leaky_relu", "sigmoid"]), help="For SB3 zips.")
+@click.option(
+    "--activation", type=click.Choice(["tanh", "relu", "leaky_relu", "sigmoid"]), help="For SB3 zips."
+)
 @click.option("--samples", type=click.IntRange(min=0), default=SAMPLES, show_default=True,
               help="Random inputs for the comparison with onnxruntime; 0 = none.")  # fmt: skip
 @click.option("--seed", type=int, default=0, show_default=True)
@@ -48,7 +50,9 @@ def inspect(
     return 0
 
 
-def _policy_facts(file: Path, output: str | None, normalize: Path | None, activation: str | None) -> dict[str, Any]:
+def _policy_facts(
+    file: Path, output: str | None, normalize: Path | None, activation: str | None
+) -> dict[str, Any]:
     from surefoot.formats.normalize import read_normalization
     from surefoot.formats.policy_file import load_policy
 
@@ -109,7 +113,9 @@ def _problem_facts(file: Path) -> dict[str, Any]:
         "kind": "problem file",
         "variables": [v.name for v in environment.variables],
         "controls": [c.name for c in environment.controls],
-        "components": [f"{c.name}: {len(c.locations)} locations, {len(c.edges)} edges" for c in environment.components],
+        "components": [
+            f"{c.name}: {len(c.locations)} locations, {len(c.edges)} edges" for c in environment.components
+        ],
         "arithmetic": environment.arithmetic.value,
         "policy": repr(first.policy)[:200],
         "properties": {p.name: show_property(p.property) for p in loaded.problems.values()},

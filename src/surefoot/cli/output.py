@@ -14,8 +14,19 @@ from surefoot.errors import InvalidProblem
 from surefoot.formats.result_json import to_json
 from surefoot.problem.problem import Problem
 from surefoot.report.text import render
-from surefoot.verdict.verdict import Estimated, Exact, Found, Holds, PerStart, Proved, Reason, Result, Unknown
-from surefoot.verdict.verdict import Vacuous, Violated
+from surefoot.verdict.verdict import (
+    Estimated,
+    Exact,
+    Found,
+    Holds,
+    PerStart,
+    Proved,
+    Reason,
+    Result,
+    Unknown,
+    Vacuous,
+    Violated,
+)
 
 WORST_FIRST = (130, 4, 1, 3, 0)
 
@@ -51,9 +62,13 @@ def check_writable(json_path: str | None, inputs: Sequence[Path]) -> None:
     if target.is_dir():
         raise InvalidProblem(f"`{json_path}` is a folder", fix="give the name of a file", where="--json")
     if not target.parent.is_dir():
-        raise InvalidProblem(f"folder `{target.parent}` does not exist", fix="create it first", where="--json")
+        raise InvalidProblem(
+            f"folder `{target.parent}` does not exist", fix="create it first", where="--json"
+        )
     if any(target.exists() and target.samefile(i) for i in inputs if i.exists()):
-        raise InvalidProblem(f"`{json_path}` is an input of this run", fix="choose another name", where="--json")
+        raise InvalidProblem(
+            f"`{json_path}` is an input of this run", fix="choose another name", where="--json"
+        )
     if not os.access(target.parent, os.W_OK):
         raise InvalidProblem(f"folder `{target.parent}` is not writable", where="--json")
 

@@ -57,7 +57,12 @@ def vnnlib(
         check_writable(json_path, [network, specification])
         spec = read_vnnlib(specification)
         problem = to_problem(load_policy(network, output=output).network, spec, specification.name)
-        source = {"kind": "vnnlib", "network": str(network), "specification": str(specification), "output": output}
+        source = {
+            "kind": "vnnlib",
+            "network": str(network),
+            "specification": str(specification),
+            "output": output,
+        }
         inputs = {str(p): sha256(p) for p in (network, specification)}
         result = verify(problem, Bmc(SOLVERS[solver]()), budget, inputs=inputs, source=source)
     if form == "text":

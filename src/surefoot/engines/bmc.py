@@ -5,14 +5,14 @@ that end badly (`Never`), or that see nothing good from state `after` to state `
 bounded liveness; a run that ends earlier counts too). A model is only a candidate: it is re-run with the
 reference semantics and becomes a verdict when that run violates the property.
 
-Beyond the paper: where no run of k steps exists the search is complete and says so; an update that could leave
-its variable's range is reported instead of being cut off by the encoding; network outputs carry their rounding
-error, so that "no violation" covers the float32 network.
+Beyond the paper: where no run of k steps exists the search is complete and says so; an update that could
+leave its variable's range is reported instead of being cut off by the encoding; network outputs carry their
+rounding error, so that "no violation" covers the float32 network.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from surefoot.encode.concrete import concretise
@@ -54,7 +54,7 @@ class Doubt:
 class Bmc:
     name: ClassVar[str] = "bmc"
 
-    solver: Solver = Milp()
+    solver: Solver = field(default_factory=Milp)
     """Who answers the queries."""
     depth: int | None = None
     """Stop after this many steps; without it k grows until the budget ends."""
@@ -143,7 +143,7 @@ class Bmc:
     def _confirm(
         self, problem: Problem, encoded: Encoded, goal: Term, model: Assignment, budget: Budget
     ) -> Doubt | Verdict:
-        """Run the candidate with the reference semantics; if that fails, ask once more without rounding slack."""
+        """Run the candidate with the reference semantics; if that fails, ask again without rounding slack."""
         trace = confirmed(problem, encoded, model)
         if isinstance(trace, str):
             exact = unroll(problem, encoded.steps, rounding=False)
@@ -152,7 +152,9 @@ class Bmc:
             if isinstance(answer, Sat):
                 trace = confirmed(problem, exact, answer.assignment)
         if isinstance(trace, str):
-            return Doubt(Unknown(Reason.SPURIOUS, f"a candidate of {encoded.steps} steps does not replay: {trace}"))
+            return Doubt(
+                Unknown(Reason.SPURIOUS, f"a candidate of {encoded.steps} steps does not replay: {trace}")
+            )
         return Violated(trace)
 
 

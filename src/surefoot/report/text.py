@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from surefoot.problem.problem import Problem
-from surefoot.problem.property import Eventually, Never, Recurs, Within
+from surefoot.problem.property import Eventually, Recurs, Within
 from surefoot.problem.semantics import State, decision
 from surefoot.problem.show import show_property
 from surefoot.transform.discretise import discretise
@@ -29,7 +29,7 @@ COLUMNS = 10  # a wider state is shown down the page instead of across
 WIDTH = 14
 
 FINITE_RUNS = (
-    "a run that ends (deadlock, stall) counts: it violates the property if it has not seen a good state in time"
+    "a run that ends (deadlock, stall) violates the property unless it has seen a good state in time"
 )
 
 
@@ -81,7 +81,9 @@ def _evidence(problem: Problem, result: Result) -> list[str]:
         case Vacuous(why):
             return [f"because   {why}"]
         case Unknown(_, detail, up_to, solver):
-            partial = [] if up_to is None else [f"known     no violation up to {up_to} steps (word of `{solver}`)"]
+            partial = (
+                [] if up_to is None else [f"known     no violation up to {up_to} steps (word of `{solver}`)"]
+            )
             return [f"because   {detail}", *partial]
         case _:
             return []
@@ -129,4 +131,10 @@ def number(value: Any) -> str:
         return str(value) if len(str(value)) <= WIDTH else f"{float(value):.10g}"
     if isinstance(value, tuple):
         return "[" + ", ".join(number(v) for v in value) + "]"
-    return f"{value:.10g}" if isinstance(value, float) else str(value).lower() if isinstance(value, bool) else str(value)
+    return (
+        f"{value:.10g}"
+        if isinstance(value, float)
+        else str(value).lower()
+        if isinstance(value, bool)
+        else str(value)
+    )

@@ -1,0 +1,189 @@
+"""From a model on the command line to problems: which files were read, and how to read them again."""
+
+from __future__ import annotations
+
+import runpy
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from surefoot.cli.output import sha256
+from surefoot.errors import InvalidProblem, Unsupported
+from surefoot.formats.loaded_policy import LoadedPolicy
+from surefoot.formats.policy_file import load_policy
+from surefoot.formats.problem_file import read_problem, read_problems
+from surefoot.formats.vnnlib import read_vnnlib, to_problem
+from surefoot.formats.wiring import Wiring, read_wiring, sidecar, wiring_from_options
+from surefoot.problem.problem import Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """Problems by the name of their property, the files they came from, and how they were read."""
+
+    problems: Mapping[str, Problem]
+    inputs: Mapping[str, str]  # path -> sha256
+    source: Mapping[str, object]
+
+
+def model_flags(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that say how a model is read."""
+    for option in reversed(
+        (
+            click.option(
+                "--policy", type=click.Path(path_type=Path), metavar="FILE", help="The network to check."
+            ),
+            click.option("--property", "property_text", metavar="NAME|TEXT", help="Default: every property."),
+            click.option(
+                "--const", "constants", multiple=True, metavar="N=16", help="Set a constant of the model."
+            ),
+            click.option("--observe", metavar="TERMS", help="What the network reads, in order: `x, y - 1`."),
+            click.option(
+                "--actions", metavar="LABELS", help="What its outputs stand for, in order: `left,right`."
+            ),
+            click.option("--choose", metavar="HOW", help="argmax, argmax-applicable, value or sample."),
+            click.option(
+                "--normalize", type=click.Path(path_type=Path), metavar="FILE", help="Observation statistics."
+            ),
+            click.option(
+                "--trust-python", is_flag=True, help="Run MODEL as Python code that builds the problem."
+            ),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+def load_model(
+    model: Path,
+    *,
+    policy: Path | None = None,
+    property_text: str | None = None,
+    constants: tuple[str, ...] = (),
+    observe: str | None = None,
+    actions: str | None = None,
+    choose: str | None = None,
+    normalize: Path | None = None,
+    trust_python: bool = False,
+) -> Loaded:
+    """Read a problem file or run a trusted Python file; every file that was read is hashed."""
+    if not model.is_file():
+        raise InvalidProblem("no such file" if not model.exists() else "not a file", where=str(model))
+    settings = {
+        "policy": policy,
+        "observe": observe,
+        "actions": actions,
+        "choose": choose,
+        "normalize": normalize,
+    }
+    if model.suffix == ".py":
+        problems = _python_problems(model, trust_python, {k: v for k, v in settings.items() if v is not None})
+        if property_text is not None:
+            problems = _named(problems, property_text, model)
+        read = [model]
+    elif model.suffix == ".toml":
+        problems, read = _file_problems(model, property_text, constants, settings)
+    else:
+        fix = "give a problem file (.toml), or a Python file with --trust-python"
+        raise Unsupported(
+            f"models of type `{model.suffix or 'without suffix'}` are not read", fix=fix, where=str(model)
+        )
+    source = {"kind": "model", "model": str(model), "constants": list(constants)}
+    source |= {k: str(v) for k, v in settings.items() if v is not None}
+    return Loaded(problems, {str(p): sha256(p) for p in dict.fromkeys(read)}, source)
+
+
+def load_source(source: Mapping[str, Any], *, trust_python: bool = False) -> Loaded:
+    """Read the problem of a stored result again, as the result says it was read."""
+    match source:
+        case {"kind": "vnnlib", "network": str(network), "specification": str(specification)}:
+            spec = read_vnnlib(Path(specification))
+            name = Path(specification).name
+            problem = to_problem(load_policy(network, output=source.get("output")).network, spec, name)
+            return Loaded({name: problem}, {}, source)
+        case {"kind": "model", "model": str(model)}:
+            given: dict[str, Any] = {k: Path(source[k]) for k in ("policy", "normalize") if k in source}
+            given |= {k: str(source[k]) for k in ("observe", "actions", "choose") if k in source}
+            given["constants"] = tuple(str(c) for c in source.get("constants", ()))
+            given["property_text"] = source.get("property")
+            return load_model(Path(model), trust_python=trust_python, **given)
+        case _:
+            raise InvalidProblem("the result does not say from which files its problem was read")
+
+
+def _file_problems(
+    model: Path, property_text: str | None, constants: tuple[str, ...], settings: Mapping[str, Any]
+) -> tuple[dict[str, Problem], list[Path]]:
+    read = [model]
+
+    def load(network: Path) -> LoadedPolicy:
+        read.append(network)
+        if sidecar(network).is_file():
+            read.append(sidecar(network))
+        return load_policy(network)
+
+    options: dict[str, Any] = {
+        "constants": dict(_constant(text) for text in constants),
+        "policy": settings["policy"],
+        "wiring": _wiring(settings, read),
+        "load": load,
+    }
+    if property_text is None:
+        return read_problems(model, **options), read
+    return {property_text: read_problem(model, property=property_text, **options)}, read
+
+
+def _wiring(settings: Mapping[str, Any], read: list[Path]) -> Wiring | None:
+    from dataclasses import replace
+
+    from surefoot.formats.normalize import read_normalization
+
+    statistics = None
+    if settings["normalize"] is not None:
+        statistics = read_normalization(settings["normalize"])
+        read.append(settings["normalize"])
+    if settings["observe"] is not None:
+        actions, choose = settings["actions"] or "", settings["choose"] or ""
+        return replace(wiring_from_options(settings["observe"], actions, choose), normalize=statistics)
+    if settings["actions"] or settings["choose"]:
+        raise InvalidProblem("--actions and --choose need --observe", fix="say what the network observes")
+    if statistics is None:
+        return None
+    if settings["policy"] is None or not sidecar(settings["policy"]).is_file():
+        raise InvalidProblem("--normalize needs --policy with its wiring, or --observe")
+    return replace(read_wiring(sidecar(settings["policy"])), normalize=statistics)
+
+
+def _constant(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip() or not value.strip():
+        raise InvalidProblem(f"`{text}` is not of the form N=16", where="--const")
+    return name.strip(), value.strip()
+
+
+def _named(problems: Mapping[str, Problem], name: str, model: Path) -> dict[str, Problem]:
+    if name not in problems:
+        known = ", ".join(f"`{n}`" for n in problems)
+        raise InvalidProblem(f"there is no property `{name}`", fix=f"known: {known}", where=str(model))
+    return {name: problems[name]}
+
+
+def _python_problems(model: Path, trusted: bool, settings: Mapping[str, Any]) -> dict[str, Problem]:
+    """A Python model defines `problem` (a `Problem`) or `problems` (a dictionary of them)."""
+    if not trusted:
+        fix = "read it, then pass --trust-python"
+        raise InvalidProblem("a Python model is code that would be run", fix=fix, where=str(model))
+    if settings:
+        raise InvalidProblem(
+            f"--{next(iter(settings))} is for problem files", fix="set it in the Python model"
+        )
+    namespace = runpy.run_path(str(model))
+    found = namespace.get("problems", namespace.get("problem"))
+    problems = {found.name: found} if isinstance(found, Problem) else found
+    if not isinstance(problems, dict) or not all(isinstance(p, Problem) for p in problems.values()):
+        fix = "define `problem = Problem(...)` or `problems = {name: Problem(...)}`"
+        raise InvalidProblem("the Python model builds no problem", fix=fix, where=str(model))
+    return problems

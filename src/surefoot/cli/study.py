@@ -1,0 +1,77 @@
+"""`surefoot study NAME`: the papers' case studies, and what is measured beside what they print."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from surefoot.cli.engine_options import build_engines
+from surefoot.cli.progress import progress
+from surefoot.problem.problem import Problem
+from surefoot.problem.show import show_property
+from surefoot.run import verify
+from surefoot.studies import STUDIES
+from surefoot.studies.load import Row, Study, compare, load_study
+from surefoot.verdict.verdict import Result
+from surefoot.work.budget import Budget
+
+
+@click.command()
+@click.argument("name", required=False)
+@click.option("--compare", "comparing", is_flag=True, help="Run every expectation; exit 1 if one is not met.")
+@click.option(
+    "--timeout", type=float, default=60.0, show_default=True, metavar="SECONDS", help="Per expectation."
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+@click.option("--quiet", is_flag=True)
+def study(name: str | None, comparing: bool, timeout: float, as_json: bool, quiet: bool) -> int:
+    """Show a case study, or with --compare set the papers' figures beside the measured ones."""
+    if name is None:
+        print("\n".join(STUDIES))
+        return 0
+    loaded = load_study(name)
+    if not comparing:
+        print(json.dumps(_facts(loaded), indent=1) if as_json else _described(loaded))
+        return 0
+    with progress(quiet) as tell:
+
+        def decide(problem: Problem, engine: str, options: Mapping[str, Any]) -> Result:
+            return verify(problem, build_engines(engine, options, None)[0], Budget(timeout, 0, tell))
+
+        rows = compare(loaded, decide)
+    print(
+        json.dumps({"study": name, "rows": [asdict(r) for r in rows]}, indent=1) if as_json else _table(rows)
+    )
+    return 0 if all(row.met for row in rows) else 1
+
+
+def _facts(loaded: Study) -> dict[str, object]:
+    return {
+        "study": loaded.name,
+        "problems": list(loaded.problems),
+        "with your network": list(loaded.needs_network),
+    }
+
+
+def _described(loaded: Study) -> str:
+    lines = [loaded.readme.strip(), ""]
+    lines += [f"problem {n}: {show_property(build().property)}" for n, build in loaded.problems.items()]
+    lines += [f"problem {n}: needs your network" for n in loaded.needs_network]
+    return "\n".join(lines)
+
+
+def _table(rows: tuple[Row, ...]) -> str:
+    if not rows:
+        return "this study has no expectation that can be decided today"
+    lines = []
+    for row in rows:
+        lines.append(f"{'met    ' if row.met else 'NOT MET'} {row.problem} ({row.engine})")
+        lines.append(f"  paper     {row.paper}: {row.figure}")
+        lines.append(f"  expected  {row.expected}")
+        lines.append(f"  measured  {row.measured}")
+        lines += [f"  note      {row.note}"] if row.note else []
+    return "\n".join(lines)
