@@ -154,7 +154,7 @@ def _root(target: Term) -> str | None:
 
 
 def _clashes(updates: tuple[Update, ...], where: str) -> None:
-    """Two writes of one target at once. Elements whose index is not a number are compared when they are run."""
+    """Two writes of one target at once; `a[i]` and `a[j]` can only be compared when they are run."""
     seen: dict[int, list[Term]] = {}
     for number, update in enumerate(updates):
         others = seen.setdefault(update.index, [])

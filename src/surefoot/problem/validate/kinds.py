@@ -8,7 +8,7 @@ from typing import TypeAlias
 from surefoot.errors import InvalidProblem
 from surefoot.problem.environment import Array, Bool, Int, Kind, Real
 from surefoot.problem.show import brief
-from surefoot.problem.term import Apply, Const, Op, Term, Var
+from surefoot.problem.term import Apply, Const, Op, Term
 
 BOOL, INT, REAL = Bool(), Int(), Real()
 Unknown: TypeAlias = Callable[[str], InvalidProblem]
@@ -16,7 +16,7 @@ Rule: TypeAlias = Callable[[Apply, list[Kind]], Kind]
 
 
 def kind_of(whole: Term, names: Mapping[str, Kind], where: str, unknown: Unknown) -> Kind:
-    """The kind of a term, without bounds; `unknown(name)` is the error for a name that is not among `names`."""
+    """The kind of a term, without bounds; `unknown(name)` is the error for a name not among `names`."""
     done: dict[int, Kind] = {}  # by identity: large terms share their parts
     waiting = [whole]
     while waiting:
@@ -142,8 +142,8 @@ def _agreed(term: Apply, kinds: list[Kind], first: int = 0) -> Kind:
     for argument, kind in zip(term.args[first + 1 :], kinds[first + 1 :], strict=True):
         both = joined(common, kind)
         if both is None:
-            what = f"`{brief(argument)}` is {describe(kind)} and `{brief(term.args[first])}` is {describe(common)}"
-            raise _Misfit(f"{what} in `{brief(term)}`")
+            other = f"`{brief(term.args[first])}` is {describe(common)}"
+            raise _Misfit(f"`{brief(argument)}` is {describe(kind)} and {other} in `{brief(term)}`")
         common = both
     return common
 

@@ -136,7 +136,8 @@ def _program(policy: ProgramPolicy, environment: Environment, state: Scope, wher
             names = [c.name for c in environment.controls]
             if len(branch.then) != len(names):
                 terms = _listing([show(t) for t in branch.then])
-                what = f"the branch sets {len(branch.then)} controls ({terms}) of {len(names)} ({_listing(names)})"
+                there = f"{len(names)} ({_listing(names)})"
+                what = f"the branch sets {len(branch.then)} controls ({terms}), but there are {there}"
                 raise InvalidProblem(what, fix="write one term for each control", where=place)
             for position, value in enumerate(branch.then):
                 state.require(value, REAL, f"{place}.then[{position}]")

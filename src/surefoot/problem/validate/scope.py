@@ -75,7 +75,7 @@ class Scope:
 
 
 def state_scope(environment: Environment) -> Scope:
-    """Everything a state holds: the variables, and where a component has several locations the index of its own."""
+    """Everything a state holds: variables, and the index of the location where a component has several."""
     places = {location_key(c.name): INT for c in environment.components if len(c.locations) > 1}
     kinds = {v.name: v.kind for v in environment.variables}
     return Scope({**kinds, **places}, frozenset(kinds))

@@ -1,0 +1,117 @@
+"""Constants, variables, windows and controls of a problem file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TypeAlias
+
+from surefoot.errors import InvalidProblem, did_you_mean
+from surefoot.formats.problem_file.kinds import parse_kind, parse_limits
+from surefoot.formats.toml_document import Entry
+from surefoot.problem.environment import Control, Kind, Variable
+from surefoot.problem.evaluate import evaluate
+from surefoot.problem.term import Const
+from surefoot.problem.window import Window, window
+
+Override: TypeAlias = "str | bool | int | Fraction"
+MOST_WINDOW = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Declarations:
+    """What the other tables of the file may refer to."""
+
+    constants: Mapping[str, Const]
+    variables: tuple[Variable, ...]
+    windows: tuple[Window, ...]
+    controls: tuple[Control, ...]
+    places: dict[str, Entry] = field(default_factory=dict)  # where the parts of the problem stand in the file
+
+    @property
+    def state(self) -> tuple[str, ...]:
+        return tuple(v.name for v in self.variables)
+
+    @property
+    def acting(self) -> tuple[str, ...]:
+        return (*self.state, *(c.name for c in self.controls))
+
+    def names_with(self, more: Iterable[str]) -> tuple[str, ...]:
+        return (*self.acting, *more)
+
+
+def declarations(top: Mapping[str, Entry], overrides: Mapping[str, Override]) -> Declarations:
+    """Everything that is declared, in the order of the file."""
+    constants = _constants(_table(top, "constants"), overrides)
+    variables = [(Variable(n, kind(e, constants)), e) for n, e in _table(top, "variables").items()]
+    windows: list[Window] = []
+    for name, entry in _table(top, "windows").items():
+        windows.append(_window(name, entry, constants))
+        variables += [(v, entry) for v in windows[-1].variables]
+    controls = [(_control(n, e, constants), e) for n, e in _table(top, "controls").items()]
+    declared = Declarations(
+        constants, tuple(v for v, _ in variables), tuple(windows), tuple(c for c, _ in controls)
+    )
+    declared.places.update({f"environment.variables[{i}]": e for i, (_, e) in enumerate(variables)})
+    declared.places.update({f"environment.controls[{i}]": e for i, (_, e) in enumerate(controls)})
+    for name in declared.acting:
+        if name in constants:
+            what = f"`{name}` is both a constant and a variable"
+            top["constants"].table()[name].fail(what, "rename one of them")
+    return declared
+
+
+def kind(entry: Entry, constants: Mapping[str, Const]) -> Kind:
+    return entry.inside(lambda text: parse_kind(text, constants))
+
+
+def _table(top: Mapping[str, Entry], key: str) -> dict[str, Entry]:
+    return top[key].table() if key in top else {}
+
+
+def _constants(declared: Mapping[str, Entry], overrides: Mapping[str, Override]) -> dict[str, Const]:
+    for name in overrides:
+        if name not in declared:
+            what = f"the file has no constant `{name}`"
+            raise InvalidProblem(what, fix=did_you_mean(name, declared), where="constants")
+    values: dict[str, Const] = {}
+    for name, entry in declared.items():
+        given = Entry(overrides[name], f"constants.{name}", "") if name in overrides else entry
+        values[name] = constant(given, values)
+    return values
+
+
+def constant(entry: Entry, constants: Mapping[str, Const]) -> Const:
+    """An entry that has a value by itself: a number, a truth value, or a term over constants."""
+    term = entry.term((), constants)
+    try:
+        value = evaluate(term, {})
+    except InvalidProblem as error:
+        raise error.at(entry.place()) from None
+    if not isinstance(value, bool | int | Fraction):
+        entry.fail("a constant has to be an exact number", "write a rational number")
+    return Const(value)
+
+
+def _window(name: str, entry: Entry, constants: Mapping[str, Const]) -> Window:
+    fields = entry.table("length", "kind")
+    for key in ("length", "kind"):
+        if key not in fields:
+            entry.fail(f"window `{name}` has no `{key}`", 'write { length = 10, kind = "real [0, 1]" }')
+    length = constant(fields["length"], constants).value
+    if isinstance(length, bool) or not isinstance(length, int) or not 1 <= length <= MOST_WINDOW:
+        fields["length"].fail("the length of a window has to be a whole number from 1 to 10000")
+    return window(name, length, kind(fields["kind"], constants))
+
+
+def _control(name: str, entry: Entry, constants: Mapping[str, Const]) -> Control:
+    limits, clipped = entry, True
+    if isinstance(entry.value, dict):
+        fields = entry.table("limits", "clipped")
+        if "limits" not in fields:
+            entry.fail(f"control `{name}` has no `limits`", 'write limits = "[-1, 1]"')
+        limits = fields["limits"]
+        clipped = fields["clipped"].truth() if "clipped" in fields else True
+    low, high = limits.inside(lambda text: parse_limits(text, constants))
+    return Control(name, low, high, clipped)

@@ -1,0 +1,126 @@
+"""The edges of a problem file, with what the environment chooses and what may come out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from surefoot.errors import InvalidProblem, did_you_mean
+from surefoot.formats.problem_file.declarations import Declarations, kind
+from surefoot.formats.problem_file.kinds import parse_law
+from surefoot.formats.toml_document import Entry
+from surefoot.problem.environment import Choice, Edge, Outcome, Update
+from surefoot.problem.term import TRUE, Const, Term, Var
+
+_OUTCOME_KEYS = ("updates", "shift", "rewards", "target")
+_EDGE_KEYS = ("source", "action", "guard", "chosen", "assuming", "outcomes", *_OUTCOME_KEYS)
+
+
+def read_edges(entry: Entry, path: str, declared: Declarations) -> tuple[Edge, ...]:
+    """The edges in a list of tables; `path` is the place of their component in the problem."""
+    return tuple(_edge(e, f"{path}.edges[{i}]", declared) for i, e in enumerate(entry.entries()))
+
+
+@dataclass(frozen=True, slots=True)
+class _Inside:
+    """What the parts of one edge need to know about it."""
+
+    path: str
+    source: str
+    names: tuple[str, ...]
+    declared: Declarations
+
+    def term(self, entry: Entry) -> Term:
+        return entry.term(self.names, self.declared.constants)
+
+
+def _edge(entry: Entry, path: str, declared: Declarations) -> Edge:
+    fields = entry.table(*_EDGE_KEYS)
+    declared.places[path] = entry
+    for key in ("source", "guard", "assuming"):
+        if key in fields:
+            declared.places[f"{path}.{key}"] = fields[key]
+    chosen = _chosen(fields, path, declared)
+    source = fields["source"].string() if "source" in fields else "here"
+    inside = _Inside(path, source, declared.names_with(c.name for c in chosen), declared)
+    guard = fields["guard"].term(declared.acting, declared.constants) if "guard" in fields else TRUE
+    assuming = inside.term(fields["assuming"]) if "assuming" in fields else TRUE
+    action = fields["action"].string() if "action" in fields else None
+    return Edge(source, action, guard, chosen, assuming, _outcomes(entry, fields, inside))
+
+
+def _chosen(fields: Mapping[str, Entry], path: str, declared: Declarations) -> tuple[Choice, ...]:
+    table = fields["chosen"].table() if "chosen" in fields else {}
+    choices: list[Choice] = []
+    for name, entry in table.items():
+        declared.places[f"{path}.chosen[{len(choices)}]"] = entry
+        law, own = None, entry
+        if isinstance(entry.value, dict):
+            parts = entry.table("kind", "law")
+            if "kind" not in parts:
+                entry.fail(f"chosen value `{name}` has no `kind`", 'write kind = "real [0, 1]"')
+            own = parts["kind"]
+            if "law" in parts:
+                law = parts["law"].inside(lambda text: parse_law(text, declared.constants))
+        choices.append(Choice(name, kind(own, declared.constants), law))
+    return tuple(choices)
+
+
+def _outcomes(entry: Entry, fields: Mapping[str, Entry], inside: _Inside) -> tuple[Outcome, ...]:
+    """The listed outcomes, or the one that the keys of the edge itself describe."""
+    if "outcomes" not in fields:
+        return (_outcome(entry, fields, f"{inside.path}.outcomes[0]", inside),)
+    for key in _OUTCOME_KEYS:
+        if key in fields:
+            fields[key].fail(f"`{key}` beside `outcomes`", "move it into each outcome")
+    results: list[Outcome] = []
+    for number, own in enumerate(fields["outcomes"].entries()):
+        parts = own.table("probability", *_OUTCOME_KEYS)
+        results.append(_outcome(own, parts, f"{inside.path}.outcomes[{number}]", inside))
+    return tuple(results)
+
+
+def _outcome(entry: Entry, fields: Mapping[str, Entry], path: str, inside: _Inside) -> Outcome:
+    places = inside.declared.places
+    places[path] = entry
+    for key in ("probability", "target"):
+        if key in fields:
+            places[f"{path}.{key}"] = fields[key]
+    probability = inside.term(fields["probability"]) if "probability" in fields else Const(1)
+    updates: list[Update] = []
+    for update, place in _updates(fields, inside):
+        places[f"{path}.updates[{len(updates)}]"] = place
+        updates.append(update)
+    rewards = fields["rewards"].table() if "rewards" in fields else {}
+    places.update({f"{path}.rewards[{i}]": e for i, e in enumerate(rewards.values())})
+    amounts = tuple((name, inside.term(e)) for name, e in rewards.items())
+    target = fields["target"].string() if "target" in fields else inside.source
+    return Outcome(probability, tuple(updates), amounts, target)
+
+
+def _updates(fields: Mapping[str, Entry], inside: _Inside) -> list[tuple[Update, Entry]]:
+    """A table happens at once; a list of tables, one after the other; windows shift with the first."""
+    result: list[tuple[Update, Entry]] = []
+    if "updates" in fields:
+        entry = fields["updates"]
+        groups = entry.entries() if isinstance(entry.value, list) else [entry]
+        for index, group in enumerate(groups):
+            for key, own in group.table().items():
+                result.append((Update(_target(key, own, inside), inside.term(own), index), own))
+    windows = {w.name: w for w in inside.declared.windows}
+    for name, own in fields["shift"].table().items() if "shift" in fields else ():
+        if name not in windows:
+            own.fail(f"unknown window `{name}`", did_you_mean(name, windows))
+        newest = inside.term(own)
+        result += [(update, own) for update in windows[name].shift(newest)]
+    return result
+
+
+def _target(key: str, entry: Entry, inside: _Inside) -> Term:
+    """A key is the name of a variable as it is, or a term such as `a[i]`."""
+    if key in inside.declared.state:
+        return Var(key)
+    try:
+        return inside.term(Entry(key, entry.path, ""))
+    except InvalidProblem as error:
+        raise InvalidProblem(error.what, fix=error.fix, where=entry.place()) from None

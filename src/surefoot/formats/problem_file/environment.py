@@ -1,0 +1,117 @@
+"""The environment of a problem file: components, synchronisations and flow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+from surefoot.errors import InvalidProblem, did_you_mean
+from surefoot.formats.problem_file.declarations import Declarations, constant
+from surefoot.formats.problem_file.edges import read_edges
+from surefoot.formats.toml_document import Entry
+from surefoot.problem.environment import Arithmetic, Component, Environment, Synchronisation
+from surefoot.problem.flow import Flow
+from surefoot.problem.term import TRUE, Term
+
+MAIN = "main"  # the name of the only component where the file lists its edges at the top
+
+
+def environment(name: str, top: Mapping[str, Entry], declared: Declarations) -> Environment:
+    components = _components(top, declared)
+    initial: Term = TRUE
+    if "initial" in top:
+        declared.places["environment.initial"] = top["initial"]
+        initial = top["initial"].term(declared.state, declared.constants)
+    return Environment(
+        name,
+        declared.variables,
+        initial,
+        components,
+        declared.controls,
+        _synchronisations(top, components, declared),
+        _arithmetic(top),
+        _flow(top["flow"], declared, components) if "flow" in top else None,
+    )
+
+
+def _arithmetic(top: Mapping[str, Entry]) -> Arithmetic:
+    if "arithmetic" not in top:
+        return Arithmetic.EXACT
+    known = {a.value: a for a in Arithmetic}
+    text = top["arithmetic"].string()
+    if text not in known:
+        top["arithmetic"].fail(f"unknown arithmetic `{text}`", did_you_mean(text, known))
+    return known[text]
+
+
+def _components(top: Mapping[str, Entry], declared: Declarations) -> tuple[Component, ...]:
+    if "components" in top:
+        if "edges" in top:
+            top["edges"].fail("both `edges` and `components`", "move the edges into a component")
+        listed = top["components"].entries()
+        return tuple(_component(e, f"environment.components[{i}]", declared) for i, e in enumerate(listed))
+    if "edges" not in top:
+        raise InvalidProblem("there are no edges", fix="add at least one [[edges]] table", where="edges")
+    return (Component(MAIN, read_edges(top["edges"], "environment.components[0]", declared)),)
+
+
+def _component(entry: Entry, path: str, declared: Declarations) -> Component:
+    declared.places[path] = entry
+    fields = entry.table("name", "locations", "initial", "edges")
+    for key in ("name", "edges"):
+        if key not in fields:
+            entry.fail(f"a component has no `{key}`", f"add `{key}`")
+    name = fields["name"].string()
+    edges = read_edges(fields["edges"], path, declared)
+    if "locations" not in fields:
+        return Component(name, edges)
+    declared.places[f"{path}.locations"] = fields["locations"]
+    locations = fields["locations"].strings()
+    if "initial" not in fields:
+        return Component(name, edges, locations, locations[:1])
+    initial = declared.places[f"{path}.initial"] = fields["initial"]
+    starts = (initial.string(),) if isinstance(initial.value, str) else initial.strings()
+    return Component(name, edges, locations, starts)
+
+
+def _synchronisations(
+    top: Mapping[str, Entry], components: tuple[Component, ...], declared: Declarations
+) -> tuple[Synchronisation, ...]:
+    known = [c.name for c in components]
+    vectors: list[Synchronisation] = []
+    for entry in top["synchronisations"].entries() if "synchronisations" in top else ():
+        declared.places[f"environment.synchronisations[{len(vectors)}]"] = entry
+        fields = entry.table("actions", "result")
+        if "actions" not in fields:
+            entry.fail(
+                "a synchronisation has no `actions`", 'write actions = { car = "go", light = "green" }'
+            )
+        actions = {c: e.string() for c, e in fields["actions"].table().items()}
+        for component, own in fields["actions"].table().items():
+            if component not in known:
+                own.fail(f"there is no component `{component}`", did_you_mean(component, known))
+        labels = set(actions.values())
+        common = labels.pop() if len(labels) == 1 else None
+        result = fields["result"].string() if "result" in fields else common
+        vectors.append(Synchronisation(tuple(actions.get(c) for c in known), result))
+    return tuple(vectors)
+
+
+def _flow(entry: Entry, declared: Declarations, components: tuple[Component, ...]) -> Flow:
+    declared.places["environment.flow"] = entry
+    fields = entry.table("step", "method", "derivatives")
+    for key in ("step", "derivatives"):
+        if key not in fields:
+            entry.fail(f"the flow has no `{key}`", f"add `{key}`")
+    chosen = dict.fromkeys(c.name for part in components for e in part.edges for c in e.chosen)
+    names = declared.names_with(chosen)
+    step = constant(fields["step"], declared.constants).value
+    if isinstance(step, bool):
+        fields["step"].fail("the step has to be a number")
+    declared.places["environment.flow.step"] = fields["step"]
+    derivatives: list[tuple[str, Term]] = []
+    for name, own in fields["derivatives"].table().items():
+        declared.places[f"environment.flow.derivatives[{len(derivatives)}]"] = own
+        derivatives.append((name, own.term(names, declared.constants)))
+    method = fields["method"].string() if "method" in fields else "euler"
+    return Flow(tuple(derivatives), Fraction(step), method)

@@ -1,0 +1,90 @@
+"""The policy of a problem file: a network with its wiring, or a program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TypeAlias
+
+from surefoot.errors import InvalidProblem
+from surefoot.formats.loaded_policy import LoadedPolicy
+from surefoot.formats.problem_file.declarations import Declarations
+from surefoot.formats.toml_document import Entry
+from surefoot.formats.wiring import KEYS, Vocabulary, Wiring, read_wiring, sidecar, wire, wiring_from
+from surefoot.problem.policy import Branch, NeuralPolicy, ProgramPolicy
+from surefoot.problem.term import TRUE, Term
+
+Load: TypeAlias = Callable[[Path], LoadedPolicy]
+
+
+def described_policy(
+    entry: Entry, folder: Path, declared: Declarations
+) -> ProgramPolicy | tuple[Path, Wiring | None]:
+    """A program, or the file of a network with its wiring (None: it has to stand beside the network)."""
+    fields = entry.table("file", "program", *KEYS)
+    declared.places["policy"] = entry
+    if "program" in fields:
+        if len(fields) > 1:
+            entry.fail("a program beside other keys", "keep only `program`")
+        return _program(fields["program"], declared)
+    if "file" not in fields:
+        entry.fail("the policy has neither `file` nor `program`", 'write file = "policy.onnx"')
+    for key in KEYS:
+        if key in fields:
+            declared.places[f"policy.{key}"] = fields[key]
+    network = folder / fields["file"].string()
+    wiring = {key: own for key, own in fields.items() if key != "file"}
+    return network, wiring_from(wiring, folder, vocabulary(declared)) if wiring else None
+
+
+def vocabulary(declared: Declarations) -> Vocabulary:
+    return Vocabulary(declared.state, declared.constants, declared.windows)
+
+
+def wired(network: Path, wiring: Wiring | None, declared: Declarations, load: Load | None) -> NeuralPolicy:
+    """The policy in a network file; without wiring, the file beside it says how it is wired."""
+    if wiring is None:
+        beside = sidecar(network)
+        if not beside.is_file():
+            what = "nothing says what the network observes"
+            fix = f"add `observe` and `actions`, or write {beside.name} beside it"
+            raise InvalidProblem(what, fix=fix, where=str(network))
+        wiring = read_wiring(beside, vocabulary(declared))
+    loaded = (load or _load_policy)(network)
+    return wire(loaded.network, wiring, loaded.notes)
+
+
+def _load_policy(path: Path) -> LoadedPolicy:
+    from surefoot.formats.policy_file import load_policy
+
+    return load_policy(path)
+
+
+def _program(entry: Entry, declared: Declarations) -> ProgramPolicy:
+    fields = entry.table("branches", "actions")
+    if "branches" not in fields:
+        entry.fail("the program has no `branches`", 'write branches = [{ when = "x > 0", action = "left" }]')
+    branches: list[Branch] = []
+    for own in fields["branches"].entries():
+        path = f"policy.branches[{len(branches)}]"
+        declared.places[path] = own
+        branches.append(_branch(own, path, declared))
+    picked = tuple(dict.fromkeys(b.then for b in branches if isinstance(b.then, str)))
+    actions = fields["actions"].strings() if "actions" in fields else picked
+    return ProgramPolicy(tuple(branches), actions)
+
+
+def _branch(entry: Entry, path: str, declared: Declarations) -> Branch:
+    fields: Mapping[str, Entry] = entry.table("when", "action", "controls")
+    when: Term = TRUE
+    if "when" in fields:
+        declared.places[f"{path}.when"] = fields["when"]
+        when = fields["when"].term(declared.state, declared.constants)
+    if ("action" in fields) == ("controls" in fields):
+        entry.fail("a branch needs either `action` or `controls`", 'write action = "left"')
+    if "action" in fields:
+        declared.places[f"{path}.then"] = fields["action"]
+        return Branch(when, fields["action"].string())
+    values = fields["controls"].entries()
+    declared.places.update({f"{path}.then[{i}]": e for i, e in enumerate(values)})
+    return Branch(when, tuple(e.term(declared.state, declared.constants) for e in values))

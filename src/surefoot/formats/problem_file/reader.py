@@ -1,0 +1,168 @@
+"""Read a problem file: one problem for each of its properties."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from surefoot.errors import InvalidProblem, SurefootError, did_you_mean
+from surefoot.formats.problem_file.declarations import Declarations, Override, declarations
+from surefoot.formats.problem_file.environment import environment
+from surefoot.formats.problem_file.policy import Load, described_policy, wired
+from surefoot.formats.toml_document import Entry, read_document
+from surefoot.formats.wiring import Wiring
+from surefoot.problem.environment import Environment
+from surefoot.problem.parse import parse_property
+from surefoot.problem.policy import Policy, ProgramPolicy
+from surefoot.problem.problem import Problem
+from surefoot.problem.property import Property
+from surefoot.problem.validate import validate
+
+KEYS = (
+    "name",
+    "arithmetic",
+    "initial",
+    "constants",
+    "variables",
+    "windows",
+    "controls",
+    "edges",
+    "components",
+    "synchronisations",
+    "flow",
+    "policy",
+    "properties",
+)
+
+
+def read_problem(
+    path: str | Path,
+    *,
+    property: str | None = None,
+    constants: Mapping[str, Override] | None = None,
+    policy: str | Path | None = None,
+    wiring: Wiring | None = None,
+    load: Load | None = None,
+) -> Problem:
+    """The problem in a file. `property` is the name of one of its properties, or a property as text.
+
+    `constants` replace values of the file, `policy` and `wiring` its policy; `load` reads network files.
+    """
+    file = _read(Path(path), constants or {})
+    name, asked = _asked(file, property)
+    return _problem(file, name, asked, _policy(file, policy, wiring, load))
+
+
+def read_problems(
+    path: str | Path,
+    *,
+    constants: Mapping[str, Override] | None = None,
+    policy: str | Path | None = None,
+    wiring: Wiring | None = None,
+    load: Load | None = None,
+) -> dict[str, Problem]:
+    """Every problem in a file, by the name of its property."""
+    file = _read(Path(path), constants or {})
+    acting = _policy(file, policy, wiring, load)
+    return {name: _problem(file, name, asked, acting) for name, asked in file.properties.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """A problem file before its network has been read."""
+
+    path: Path
+    name: str
+    declared: Declarations
+    environment: Environment
+    policy: ProgramPolicy | tuple[Path, Wiring | None] | None
+    properties: dict[str, Property]
+
+
+def _read(path: Path, constants: Mapping[str, Override]) -> _File:
+    with _located(path):
+        top = read_document(path).table(*KEYS)
+        name = top["name"].string() if "name" in top else path.stem
+        declared = declarations(top, constants)
+        setting = environment(name, top, declared)
+        acting = described_policy(top["policy"], path.parent, declared) if "policy" in top else None
+        properties: dict[str, Property] = {}
+        for key, entry in top["properties"].table().items() if "properties" in top else ():
+            properties[key] = entry.inside(lambda text: _property(text, declared))
+            declared.places[f"property {key}"] = entry
+        return _File(path, name, declared, setting, acting, properties)
+
+
+def _property(text: str, declared: Declarations) -> Property:
+    return parse_property(text, names=declared.acting, constants=declared.constants)
+
+
+def _asked(file: _File, asked: str | None) -> tuple[str, Property]:
+    known = file.properties
+    if asked is None:
+        if len(known) == 1:
+            return next(iter(known.items()))
+        what = f"the file has {len(known)} properties" if known else "the file has no property"
+        listed = ", ".join(f"`{n}`" for n in known)
+        fix = (
+            f"choose one of {listed}"
+            if known
+            else 'add [properties] with a line such as safe = "never x > 10"'
+        )
+        raise InvalidProblem(what, fix=fix, where=f"{file.path}:properties")
+    if asked in known:
+        return asked, known[asked]
+    if asked.isidentifier():
+        what = f"the file has no property `{asked}`"
+        raise InvalidProblem(what, fix=did_you_mean(asked, known), where=f"{file.path}:properties")
+    try:
+        return "property", _property(asked, file.declared)
+    except InvalidProblem as error:
+        raise error.at("property") from None
+
+
+def _policy(
+    file: _File, network: str | Path | None, wiring: Wiring | None, load: Load | None
+) -> Policy | None:
+    if network is not None:
+        return wired(Path(network), wiring, file.declared, load)
+    if file.policy is None or isinstance(file.policy, ProgramPolicy):
+        return file.policy
+    own, described = file.policy
+    return wired(own, wiring or described, file.declared, load)
+
+
+def _problem(file: _File, name: str, asked: Property, acting: Policy | None) -> Problem:
+    problem = Problem(f"{file.name}/{name}", file.environment, acting, asked)
+    with _located(file.path):
+        try:
+            validate(problem)
+        except InvalidProblem as error:
+            where = _place(error.where, name, file.declared.places)
+            raise InvalidProblem(error.what, fix=error.fix, where=where) from None
+    return problem
+
+
+def _place(where: str, name: str, places: Mapping[str, Entry]) -> str:
+    """The place in the file of a part of the problem, or of the smallest part around it that is known."""
+    known = re.sub(r"\Aproperty\b.*", lambda _: f"property {name}", where)
+    while known and known not in places:
+        known = re.sub(r"(?:\.[^.\[]*|\[\d*\]|[^.\[]+)\Z", "", known)
+    return places[known].place() if known else where
+
+
+@contextmanager
+def _located(path: Path) -> Iterator[None]:
+    """Errors get the name of the file in front, and stay on one line whatever names it contains."""
+    try:
+        yield
+    except SurefootError as error:
+        named = error.at(str(path))
+        raise type(named)(_line(named.what), fix=_line(named.fix), where=_line(named.where)) from None
+
+
+def _line(text: str) -> str:
+    return "".join(c if c.isprintable() else f"\\u{{{ord(c):x}}}" for c in text)

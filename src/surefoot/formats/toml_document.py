@@ -1,0 +1,179 @@
+"""A TOML file as entries that know their place, so that every error can say where it is.
+
+Numbers are exact: `0.1` is one tenth. Nothing large is built before its size is known.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import NoReturn, TypeVar
+
+from surefoot.errors import InvalidProblem, did_you_mean
+from surefoot.formats.inert.file import read_bytes
+from surefoot.problem.parse import parse_term
+from surefoot.problem.parse.number import read_number
+from surefoot.problem.term import Const, Term
+
+MOST_BYTES = 1_000_000
+_POSITION = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)\Z")
+_LONG_KEY = re.compile(r"(?<![\w-])(?:[\w\"'-]++[ \t]*+\.[ \t]*+){40}")
+_SPECIAL = ("inf", "nan")
+Result = TypeVar("Result")
+
+
+def read_document(path: Path) -> Entry:
+    """The top of a TOML file; errors carry line and column but not yet the name of the file."""
+    text = _text(path)
+    if found := _LONG_KEY.search(text):
+        raise InvalidProblem("a key of more than 40 parts", where=_line_and_column(text, found.start()))
+    try:
+        return Entry(tomllib.loads(text, parse_float=lambda literal: _exact(literal, text)), "", text)
+    except tomllib.TOMLDecodeError as error:
+        raise _syntax_error(str(error), text) from None
+    except RecursionError:
+        raise InvalidProblem("values are nested too deeply", fix="nest at most 200 levels") from None
+    except ValueError:  # raised by int() for thousands of digits
+        raise InvalidProblem("a number has too many digits", fix="write it as text in quotes") from None
+
+
+def _text(path: Path) -> str:
+    if path.is_file() and path.stat().st_size > MOST_BYTES:
+        size = path.stat().st_size
+        raise InvalidProblem(f"the file has {size} bytes", fix=f"at most {MOST_BYTES} are read")
+    try:
+        data = read_bytes(path)
+    except InvalidProblem as error:
+        raise InvalidProblem(error.what, fix=error.fix) from None
+    try:
+        return data.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        what = f"byte {error.start} is not part of a UTF-8 text"
+        raise InvalidProblem(what, fix="save the file as UTF-8") from None
+
+
+def _exact(literal: str, text: str) -> Fraction:
+    digits = literal.lstrip("+-").replace("_", "")
+    try:
+        if digits in _SPECIAL:
+            raise InvalidProblem(
+                f"`{literal}` is not a number", fix="write a finite number, or leave the limit out"
+            )
+        value = Fraction(read_number(digits))
+    except InvalidProblem as error:
+        places = list(re.finditer(rf"(?<![\w.+-]){re.escape(literal)}(?![\w.])", text))
+        where = _line_and_column(text, places[0].start()) if len(places) == 1 else ""
+        raise InvalidProblem(error.what, fix=error.fix, where=where) from None
+    return -value if literal.startswith("-") else value
+
+
+def _syntax_error(message: str, text: str) -> InvalidProblem:
+    found = _POSITION.search(message)
+    what = message[: found.start()] if found else message
+    if found and found[1]:
+        where = f"{found[1]}:{found[2]}"
+    else:
+        where = _line_and_column(text, len(text))
+    return InvalidProblem(f"not valid TOML: {what[:1].lower()}{what[1:]}", where=where)
+
+
+def _line_and_column(text: str, offset: int) -> str:
+    return f"{text.count(chr(10), 0, offset) + 1}:{offset - text.rfind(chr(10), 0, offset)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A value of the file, the keys that lead to it, and the text in which to look for its line."""
+
+    value: object
+    path: str
+    text: str = field(repr=False)
+
+    def fail(self, what: str, fix: str = "") -> NoReturn:
+        raise InvalidProblem(what, fix=fix, where=self.place())
+
+    def place(self) -> str:
+        """Line and column if there is no doubt about them, else the key path."""
+        if (start := self._start()) is not None:
+            return _line_and_column(self.text, start)
+        key = self.path.rpartition(".")[2]
+        spelled = rf"(?m)^[ \t]*(\"{re.escape(key)}\"|'{re.escape(key)}'|{re.escape(key)})[ \t]*="
+        lines = list(re.finditer(spelled, self.text)) if key else []
+        return _line_and_column(self.text, lines[0].start(1)) if len(lines) == 1 else self.path
+
+    def _start(self) -> int | None:
+        """Where a string stands in the text, if it stands there once and without escapes."""
+        if not isinstance(self.value, str) or not self.value:
+            return None
+        quoted = re.compile(rf"(?<=[\"'\n]){re.escape(self.value)}(?=[\"'])")
+        found = [m.start() for m in quoted.finditer(self.text)]
+        return found[0] if len(found) == 1 else None
+
+    def inside(self, read: Callable[[str], Result]) -> Result:
+        """What `read` makes of this string; its errors are moved from the string to the file."""
+        text = self.string()
+        try:
+            return read(text)
+        except InvalidProblem as error:
+            start, inner = self._start(), re.fullmatch(r"(\d+):(\d+)", error.where)
+            if start is None or inner is None:
+                raise error.at(self.place() if inner is None else self.path) from None
+            lines = text.split("\n")[: int(inner[1]) - 1]
+            offset = start + sum(len(line) + 1 for line in lines) + int(inner[2]) - 1
+            where = _line_and_column(self.text, offset)
+            raise type(error)(error.what, fix=error.fix, where=where) from None
+
+    # What the value has to be.
+
+    def table(self, *known: str) -> dict[str, Entry]:
+        """The entries of a table; with `known`, no other keys may occur."""
+        if not isinstance(self.value, dict):
+            self._wanted("a table")
+        prefix = f"{self.path}." if self.path else ""
+        entries = {k: Entry(v, f"{prefix}{k}", self.text) for k, v in self.value.items()}
+        for key, entry in entries.items():
+            if known and key not in known:
+                entry.fail(f"unknown key `{key}`", did_you_mean(key, known))
+        return entries
+
+    def entries(self) -> list[Entry]:
+        if not isinstance(self.value, list):
+            self._wanted("a list")
+        return [Entry(v, f"{self.path}[{i}]", self.text) for i, v in enumerate(self.value)]
+
+    def string(self) -> str:
+        if not isinstance(self.value, str):
+            self._wanted("text in quotes")
+        return self.value
+
+    def strings(self) -> tuple[str, ...]:
+        return tuple(e.string() for e in self.entries())
+
+    def integer(self) -> int:
+        if not isinstance(self.value, int) or isinstance(self.value, bool):
+            self._wanted("a whole number")
+        return self.value
+
+    def truth(self) -> bool:
+        if not isinstance(self.value, bool):
+            self._wanted("true or false")
+        return self.value
+
+    def number(self) -> int | Fraction:
+        if not isinstance(self.value, int | Fraction) or isinstance(self.value, bool):
+            self._wanted("a number")
+        return self.value
+
+    def term(self, names: Iterable[str] | None, constants: Mapping[str, Const]) -> Term:
+        """A term: text, or a number or truth value as TOML writes it."""
+        if isinstance(self.value, bool | int | Fraction):
+            return Const(self.value)
+        return self.inside(lambda text: parse_term(text, names=names, constants=constants))
+
+    def _wanted(self, what: str) -> NoReturn:
+        key = self.path.rpartition(".")[2]
+        self.fail(f"`{key}` has to be {what}" if key else f"the file has to be {what}")

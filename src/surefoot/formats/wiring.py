@@ -1,0 +1,159 @@
+"""How a network is wired to a model: what it observes, what its outputs stand for, how it chooses.
+
+The wiring of `policy.onnx` stands beside it in `policy.wiring.toml`, in the table `[policy]` of a problem
+file, or in the options of a command.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+
+from surefoot.errors import InvalidProblem, did_you_mean
+from surefoot.formats.normalize import NOT_NORMALISED, Normalization, normalised, read_normalization
+from surefoot.formats.toml_document import Entry, read_document
+from surefoot.problem.network import Network
+from surefoot.problem.parse.terms import Reader
+from surefoot.problem.policy import Actions, Choose, EdgesOf, NeuralPolicy
+from surefoot.problem.term import Const, Term
+from surefoot.problem.window import Window, interleave
+
+KEYS = ("observe", "actions", "edges_of", "order", "choose", "normalize")
+_INTERLEAVE = re.compile(r"\s*interleave\s*\(([^()]*)\)\s*\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Wiring:
+    """Observed terms in order, actions in order, the way of choosing, and statistics for normalisation."""
+
+    observe: tuple[Term, ...]
+    actions: Actions = ()
+    choose: Choose = Choose.ARGMAX
+    normalize: Normalization | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """What the model declares, as far as it is known: names, constants and windows."""
+
+    names: tuple[str, ...] | None = None
+    constants: Mapping[str, Const] = field(default_factory=dict)
+    windows: tuple[Window, ...] = ()
+
+
+def sidecar(network: Path) -> Path:
+    """Where the wiring of a network is looked for."""
+    return network.with_suffix(".wiring.toml")
+
+
+def read_wiring(path: str | Path, vocabulary: Vocabulary | None = None) -> Wiring:
+    """The wiring in a TOML file; with a vocabulary, the names in it are checked at once."""
+    place = Path(path)
+    try:
+        return wiring_from(read_document(place).table(*KEYS), place.parent, vocabulary or Vocabulary())
+    except InvalidProblem as error:
+        raise error.at(str(path)) from None
+
+
+def wiring_from(entries: Mapping[str, Entry], folder: Path, vocabulary: Vocabulary) -> Wiring:
+    """The wiring that the keys of a table describe; file names are relative to `folder`."""
+    if "observe" not in entries:
+        raise InvalidProblem("`observe` is missing", fix='list the observed terms: observe = ["x", "y"]')
+    observe = tuple(t for e in entries["observe"].entries() for t in _observed(e, vocabulary))
+    actions = _actions(entries)
+    choose = Choose.ARGMAX if actions != () else Choose.VALUE
+    if "choose" in entries:
+        choose = entries["choose"].inside(read_choose)
+    statistics = _normalization(entries["normalize"], folder) if "normalize" in entries else None
+    return Wiring(observe, actions, choose, statistics)
+
+
+def wiring_from_options(
+    observe: str, actions: str = "", choose: str = "", vocabulary: Vocabulary | None = None
+) -> Wiring:
+    """The wiring that command-line texts describe: `x, y - 1`, `left,right`, `argmax`."""
+    known = vocabulary or Vocabulary()
+    reader = Reader(observe, names=known.names, constants=known.constants)
+    terms = [reader.term()]
+    while reader.takes(","):
+        terms.append(reader.term())
+    reader.finish("`,`")
+    labels = tuple(a.strip() for a in actions.split(",")) if actions.strip() else ()
+    default = Choose.ARGMAX if labels else Choose.VALUE
+    return Wiring(tuple(terms), labels, read_choose(choose) if choose else default)
+
+
+def wire(network: Network, wiring: Wiring, notes: Iterable[str] = ()) -> NeuralPolicy:
+    """The network as a policy; statistics become nodes in front of it. `notes` are those of its file."""
+    told = tuple(notes)
+    if wiring.normalize is not None:
+        network = normalised(network, wiring.normalize)
+        told = (*(n for n in told if n != NOT_NORMALISED), network.notes[-1])
+    return NeuralPolicy(network, wiring.observe, wiring.actions, wiring.choose, told)
+
+
+def read_choose(text: str) -> Choose:
+    known = {c.value: c for c in Choose}
+    if text not in known:
+        raise InvalidProblem(f"unknown way to choose `{text}`", fix=did_you_mean(text, known))
+    return known[text]
+
+
+def _observed(entry: Entry, vocabulary: Vocabulary) -> tuple[Term, ...]:
+    """One term, or all values of a window (oldest first), or several windows time-major."""
+    windows = {w.name: w for w in vocabulary.windows}
+    if isinstance(entry.value, str):
+        if entry.value in windows:
+            return windows[entry.value].terms
+        if found := _INTERLEAVE.match(entry.value):
+            return _interleaved([n.strip() for n in found[1].split(",")], windows, entry)
+    return (entry.term(vocabulary.names, vocabulary.constants),)
+
+
+def _interleaved(names: list[str], windows: Mapping[str, Window], entry: Entry) -> tuple[Term, ...]:
+    for name in names:
+        if name not in windows:
+            entry.fail(f"unknown window `{name}`", did_you_mean(name, windows))
+    if len({windows[n].length for n in names}) > 1:
+        entry.fail("the windows have different lengths", "list them one by one")
+    return interleave(*(windows[n] for n in names))
+
+
+def _actions(entries: Mapping[str, Entry]) -> Actions:
+    if "edges_of" not in entries:
+        if "order" in entries:
+            entries["order"].fail("`order` needs `edges_of`", "name the component")
+        return entries["actions"].strings() if "actions" in entries else ()
+    if "actions" in entries:
+        entries["actions"].fail("both `actions` and `edges_of`", "keep one of them")
+    order = tuple(e.integer() for e in entries["order"].entries()) if "order" in entries else ()
+    return EdgesOf(entries["edges_of"].string(), order)
+
+
+def _normalization(entry: Entry, folder: Path) -> Normalization:
+    if isinstance(entry.value, str):
+        return read_normalization(folder / entry.value)
+    fields = entry.table("mean", "variance", "epsilon", "clip")
+    for name in ("mean", "variance"):
+        if name not in fields:
+            entry.fail(f"`normalize` has no `{name}`", "give mean and variance of every observation")
+    mean, variance = (
+        np.array([_float(e) for e in fields[n].entries()], dtype=np.float64) for n in ("mean", "variance")
+    )
+    epsilon = _float(fields["epsilon"]) if "epsilon" in fields else 1e-8
+    clip = _float(fields["clip"]) if "clip" in fields else 10.0
+    try:
+        return replace(Normalization(mean, variance, epsilon, clip), source="the statistics of the wiring")
+    except InvalidProblem as error:
+        raise error.at(entry.place()) from None
+
+
+def _float(entry: Entry) -> float:
+    try:
+        return float(entry.number())
+    except OverflowError:
+        entry.fail("the number is too large for a float")
