@@ -11,7 +11,7 @@ from tests.formats.handmade import actor_critic, state_pickle, torch_file
 from surefoot.errors import SurefootError
 from surefoot.formats.inert.archive import open_archive, read_member
 from surefoot.formats.inert.opcodes import read_pickle
-from surefoot.formats.torch_file import read_state_dict
+from surefoot.formats.inert.torch_file import read_state_dict
 
 ALPHABET = [op.code.encode("latin-1") for op in pickletools.opcodes]
 ARGUMENTS = [

@@ -13,11 +13,11 @@ from surefoot.errors import InvalidProblem, SurefootError, Unsupported
 from surefoot.formats.inert.archive import is_zip, open_archive
 from surefoot.formats.inert.file import read_bytes
 from surefoot.formats.inert.opcodes import read_pickle
+from surefoot.formats.inert.torch_file import is_torch_archive, read_state_dict
 from surefoot.formats.loaded_policy import LoadedPolicy
 from surefoot.formats.nnet import read_nnet
 from surefoot.formats.normalize import NOT_NORMALISED, Normalization, normalised
 from surefoot.formats.sb3 import is_sb3_archive, read_sb3
-from surefoot.formats.torch_file import is_torch_archive, read_state_dict
 from surefoot.problem.network import Network
 
 __all__ = ["LoadedPolicy", "load_policy"]

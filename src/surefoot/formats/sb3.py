@@ -17,9 +17,9 @@ from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.formats.inert.archive import Archive, open_archive, read_member
 from surefoot.formats.inert.file import read_bytes
 from surefoot.formats.inert.sb3_settings import ActionBox, Settings, read_settings
+from surefoot.formats.inert.torch_file import read_state_dict
 from surefoot.formats.loaded_policy import LoadedPolicy
 from surefoot.formats.normalize import NOT_NORMALISED, Normalization, clip_nodes, normalised
-from surefoot.formats.torch_file import read_state_dict
 from surefoot.problem.network import (
     Activation,
     Affine,

@@ -7,6 +7,7 @@ symbol and its arguments, and a name that the caller does not expect ends the re
 from __future__ import annotations
 
 import pickletools
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -60,21 +61,25 @@ def read_pickle(data: bytes, *, permits: Callable[[str], bool], where: str) -> V
     """The value a pickle describes; a symbol that `permits("module.name")` denies is refused by name."""
     if len(data) > MOST_BYTES:
         raise InvalidProblem(f"the pickle has {len(data)} bytes, more than {MOST_BYTES}", where=where)
-    machine = _Machine(permits, where)
     try:
-        for number, (opcode, argument, _) in enumerate(pickletools.genops(data)):
-            if number >= MOST_OPCODES:
-                raise InvalidProblem(f"the pickle has more than {MOST_OPCODES} opcodes", where=where)
-            if opcode.name == "STOP":
-                return _pop(machine)
-            if opcode.name not in _STEPS:
-                raise InvalidProblem(
-                    f"pickle opcode {opcode.name}: refused, nothing was executed", where=where, fix=_FIX
-                )
-            _STEPS[opcode.name](machine, argument)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # odd escapes in old strings
+            return _followed(data, _Machine(permits, where))
     except (ValueError, IndexError, KeyError, TypeError, OverflowError) as problem:
         raise InvalidProblem("the pickle is damaged or cut short", where=where) from problem
-    raise InvalidProblem("the pickle is damaged or cut short", where=where)
+
+
+def _followed(data: bytes, machine: _Machine) -> Value:
+    for number, (opcode, argument, _) in enumerate(pickletools.genops(data)):
+        if number >= MOST_OPCODES:
+            raise InvalidProblem(f"the pickle has more than {MOST_OPCODES} opcodes", where=machine.where)
+        if opcode.name == "STOP":
+            return _pop(machine)
+        if opcode.name not in _STEPS:
+            what = f"pickle opcode {opcode.name}: refused, nothing was executed"
+            raise InvalidProblem(what, where=machine.where, fix=_FIX)
+        _STEPS[opcode.name](machine, argument)
+    raise ValueError("no STOP")
 
 
 _FIX = "use a file from a source you trust, or export the policy to ONNX"
