@@ -30,6 +30,7 @@ from surefoot.problem.network import (
 )
 
 _DIGITS = Context(prec=140)
+_TO_INFINITY = 2**128 - 2**103  # halfway between the largest float32 and the power of two above it
 _UNSURE = 2.0**-49  # relative error that numpy's double tanh and exp surely stay below
 
 
@@ -99,7 +100,7 @@ def _correctly_rounded(
     """Round `close` to float32; where its error could change the result, decide with 140 digits."""
     result = close.astype(np.float32)
     low, high = (close * (1 - _UNSURE)).astype(np.float32), (close * (1 + _UNSURE)).astype(np.float32)
-    for where in np.argwhere(low != high):
+    for where in np.argwhere((low != high) & ~np.isnan(close)):
         value = exactly(Decimal(float(x[tuple(where)])))
         result[tuple(where)] = round_to_float32(Fraction(value))
     return result
@@ -141,14 +142,12 @@ def round_to_float32(value: bool | int | float | Fraction) -> np.float32:
         with np.errstate(over="ignore"):
             return np.float32(value)
     exact = Fraction(value)
-    try:
-        with np.errstate(over="ignore"):
-            guess = np.float32(float(exact))
-    except OverflowError:
+    if abs(exact) >= _TO_INFINITY:
         return np.float32(np.inf if exact > 0 else -np.inf)
-    if not np.isfinite(guess):
-        return guess
-    candidates = [guess, np.nextafter(guess, np.float32(-np.inf)), np.nextafter(guess, np.float32(np.inf))]
+    largest = np.finfo(np.float32).max
+    with np.errstate(over="ignore", under="ignore"):
+        guess = np.clip(np.float32(float(exact)), -largest, largest)
+        candidates = [guess, *(np.nextafter(guess, np.float32(end)) for end in (-np.inf, np.inf))]
     near = [c for c in candidates if np.isfinite(c)]
     best = min(abs(Fraction(float(c)) - exact) for c in near)
     ties = [c for c in near if abs(Fraction(float(c)) - exact) == best]

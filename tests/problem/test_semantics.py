@@ -1,0 +1,514 @@
+"""What a step is: each decision of the reference semantics, once."""
+
+from fractions import Fraction
+from math import exp
+
+import pytest
+
+from surefoot.errors import InvalidProblem, Unsupported
+from surefoot.problem.decision import decide
+from surefoot.problem.environment import (
+    Arithmetic,
+    Array,
+    Bool,
+    Choice,
+    Component,
+    Control,
+    Edge,
+    Environment,
+    Int,
+    Outcome,
+    Real,
+    Synchronisation,
+    Update,
+    Variable,
+)
+from surefoot.problem.evaluate import Undefined
+from surefoot.problem.names import DEADLOCKED, STALLED, chosen_name, location_name, output_name
+from surefoot.problem.network import Activation, Affine, Network, Shape, dense, frozen
+from surefoot.problem.policy import (
+    Branch,
+    Choose,
+    NeuralPolicy,
+    OraclePolicy,
+    Policy,
+    ProgramPolicy,
+    ShieldedPolicy,
+)
+from surefoot.problem.problem import Problem
+from surefoot.problem.property import Never
+from surefoot.problem.semantics import (
+    Move,
+    NotAStep,
+    conforms,
+    decision,
+    holds,
+    is_initial,
+    step,
+    successors,
+    transitions,
+)
+from surefoot.problem.term import FALSE, TRUE, Const, Term, Var, array, equal, ite
+from surefoot.problem.transition import Transition, enabled
+
+N, X = Var("n"), Var("x")
+
+
+def add(amount: int, guard: Term = TRUE, action: str | None = None) -> Edge:
+    return Edge(action=action, guard=guard, outcomes=(Outcome(updates=(Update(N, N + amount),)),))
+
+
+def counter(*edges: Edge) -> Environment:
+    return Environment("counter", (Variable("n", Int(0, 5)),), equal(N, 0), (Component("c", edges),))
+
+
+def asked(environment: Environment, policy: Policy | None) -> Problem:
+    return Problem("test", environment, policy, Never(FALSE))
+
+
+def constant_outputs(*outputs: float, choose: Choose = Choose.ARGMAX) -> NeuralPolicy:
+    """A network with one input and fixed outputs, for the actions `a`, `b`, …"""
+    network = dense([([[0]] * len(outputs), list(outputs))])
+    return NeuralPolicy(network, (N,), tuple("abcdef"[: len(outputs)]), choose)
+
+
+def labels(problem: Problem, state: dict[str, object]) -> list[str | None]:
+    return [t.label for t in transitions(problem, state)]
+
+
+# Choosing
+
+
+def test_a_tie_goes_to_the_lowest_output() -> None:
+    environment = counter(add(1, action="a"), add(2, action="b"), add(3, action="c"))
+    assert labels(asked(environment, constant_outputs(1, 2, 2)), {"n": 0}) == ["b"]
+    assert labels(asked(environment, constant_outputs(2, 2, 2)), {"n": 0}) == ["a"]
+
+
+def test_argmax_compares_float32_outputs() -> None:
+    """Two real outputs that float32 cannot tell apart are a tie."""
+    environment = counter(add(1, action="a"), add(2, action="b"))
+    assert labels(asked(environment, constant_outputs(1, 1 + 2**-30)), {"n": 0}) == ["a"]
+    assert labels(asked(environment, constant_outputs(1, 1 + 2**-23)), {"n": 0}) == ["b"]
+
+
+def test_an_observation_is_rounded_once_to_float32() -> None:
+    environment = Environment(
+        "x", (Variable("x", Real()),), TRUE, (Component("c", (Edge(),)),), (Control("u"),)
+    )
+    policy = NeuralPolicy(dense([([[1]], [0])]), (X / 3,), choose=Choose.VALUE)
+    made = decide(policy, environment, {"x": Fraction(1)})
+    assert made.outputs == (float(frozen(1 / 3)),)
+    assert made.controls["u"] == Fraction(float(frozen(1 / 3)))
+
+
+def test_an_inapplicable_choice_stalls() -> None:
+    environment = counter(add(1, FALSE, "a"), add(2, action="b"))
+    problem = asked(environment, constant_outputs(2, 1))
+    assert labels(problem, {"n": 0}) == []
+    assert holds(problem, {"n": 0}, Var(STALLED))
+    assert not holds(problem, {"n": 0}, Var(DEADLOCKED))
+    assert holds(problem, {"n": 0}, Var(chosen_name("a")))
+
+
+def test_the_environment_goes_on_where_the_policy_stalls() -> None:
+    environment = counter(add(1, FALSE, "a"), add(2, action="b"), add(3))
+    problem = asked(environment, constant_outputs(2, 1))
+    assert labels(problem, {"n": 0}) == [None]
+    assert holds(problem, {"n": 0}, Var(STALLED))
+
+
+def test_the_best_applicable_action() -> None:
+    environment = counter(add(1, FALSE, "a"), add(2, action="b"), add(3, action="c"))
+    problem = asked(environment, constant_outputs(9, 1, 1, choose=Choose.ARGMAX_APPLICABLE))
+    assert labels(problem, {"n": 0}) == ["b"]
+    assert not holds(problem, {"n": 0}, Var(STALLED))
+
+
+def test_where_no_own_action_is_enabled_the_policy_is_not_asked() -> None:
+    environment = counter(add(1, N > 0, "a"), add(2))
+    for choose in (Choose.ARGMAX, Choose.ARGMAX_APPLICABLE, Choose.SAMPLE):
+        problem = asked(environment, constant_outputs(1, choose=choose))
+        assert not decision(problem, {"n": 0}).actions  # type: ignore[union-attr]
+        assert not holds(problem, {"n": 0}, Var(STALLED))
+        assert not holds(problem, {"n": 0}, Var(chosen_name("a")))
+        assert labels(problem, {"n": 0}) == [None]
+
+
+def test_without_any_enabled_transition_there_is_a_deadlock() -> None:
+    problem = asked(counter(add(1, N < 1, "a")), constant_outputs(1))
+    assert not holds(problem, {"n": 0}, Var(DEADLOCKED))
+    assert holds(problem, {"n": 1}, Var(DEADLOCKED))
+    assert not holds(problem, {"n": 1}, Var(STALLED))
+    assert list(successors(problem, {"n": 1})) == []
+
+
+def test_sampling_gives_softmax_probabilities_and_keeps_all_actions() -> None:
+    environment = counter(add(1, action="a"), add(2, action="b"), add(3, FALSE, "c"))
+    problem = asked(environment, constant_outputs(0, 1, 2, choose=Choose.SAMPLE))
+    made = decision(problem, {"n": 0})
+    assert made is not None
+    total = 1 + exp(1) + exp(2)
+    assert made.actions == pytest.approx({"a": 1 / total, "b": exp(1) / total, "c": exp(2) / total})
+    assert made.stalls  # the draw may be `c`, which is not enabled
+    assert labels(problem, {"n": 0}) == ["a", "b"]
+
+
+def test_softmax_of_large_outputs_does_not_overflow() -> None:
+    environment = counter(add(1, action="a"), add(2, action="b"))
+    made = decide(constant_outputs(5000, 5000, choose=Choose.SAMPLE), environment, {"n": 0})
+    assert made.actions == {"a": 0.5, "b": 0.5}
+
+
+def test_an_output_that_is_not_finite_has_no_meaning() -> None:
+    huge = Affine(0, frozen([[3e38]]), frozen([3e38]))
+    environment = counter(add(1, action="a"))
+    policy = NeuralPolicy(Network(1, (huge,)), (N,), ("a",))
+    with pytest.raises(Undefined, match="not finite"):
+        decide(policy, environment, {"n": 1})
+
+
+def test_not_a_number_inside_a_smooth_network_has_no_meaning() -> None:
+    """inf - inf before a tanh: refused like every other output that is not finite."""
+    rows = Affine(0, frozen([[3e38], [-3e38]]), frozen([3e38, -3e38]))
+    network = Network(1, (rows, Affine(1, frozen([[1, 1]]), frozen([0])), Activation(2, Shape.TANH)))
+    with pytest.raises(Undefined, match="not finite"):
+        decide(NeuralPolicy(network, (N,), ("a",)), counter(add(1, action="a")), {"n": 1})
+
+
+def test_programs_take_the_first_branch_that_applies() -> None:
+    environment = counter(add(1, action="a"), add(2, action="b"))
+    program = ProgramPolicy(
+        (Branch(N > 0, "a"), Branch(N > 1, "b"), Branch(equal(N, 0), constant_outputs(1, 2)))
+    )
+    problem = asked(environment, program)
+    assert labels(problem, {"n": 2}) == ["a"]
+    assert labels(problem, {"n": 0}) == ["b"]  # decided by the network
+    assert holds(problem, {"n": 0}, Var(output_name(1)) > 1)
+    nothing = asked(environment, ProgramPolicy((Branch(N > 3, "a"),), ("b",)))
+    assert labels(nothing, {"n": 0}) == []
+    assert holds(nothing, {"n": 0}, Var(STALLED))
+
+
+def test_a_shield_asks_the_fallback_only_where_it_must() -> None:
+    environment = counter(add(1, action="a"), add(2, action="b"))
+    shield = ShieldedPolicy(
+        constant_outputs(2, 1), ~Var(chosen_name("a")) | (N < 1), ProgramPolicy((Branch(TRUE, "b"),))
+    )
+    below, above = (decide(shield, environment, {"n": n}) for n in (0, 1))
+    assert (dict(below.actions), below.intervened) == ({"a": 1.0}, False)
+    assert (dict(above.actions), above.intervened) == ({"b": 1.0}, True)
+    assert above.outputs == (2.0, 1.0)  # of the network that was overruled
+
+
+def test_an_oracle_decides_like_any_policy() -> None:
+    environment = counter(add(1, action="a"), add(2, action="b"))
+    oracle = OraclePolicy("late", lambda state: "b" if state["n"] else "a", ("a", "b"))
+    assert [labels(asked(environment, oracle), {"n": n}) for n in (0, 1)] == [["a"], ["b"]]
+
+
+# Controls and arithmetic
+
+
+def plant(arithmetic: Arithmetic, **control: object) -> Environment:
+    edge = Edge(outcomes=(Outcome(updates=(Update(X, X + Var("u") / 10),)),))
+    bounds = {"low": Fraction(-1), "high": Fraction(1), **control}
+    return Environment(
+        "plant",
+        (Variable("x", Real()),),
+        TRUE,
+        (Component("c", (edge,)),),
+        (Control("u", **bounds),),  # type: ignore[arg-type]
+        arithmetic=arithmetic,
+    )
+
+
+@pytest.mark.parametrize("arithmetic", list(Arithmetic))
+@pytest.mark.parametrize(("wanted", "applied"), [(5, 1), (-5, -1), (Fraction(1, 2), Fraction(1, 2))])
+def test_controls_are_clipped(wanted: Fraction, applied: Fraction, arithmetic: Arithmetic) -> None:
+    policy = ProgramPolicy((Branch(TRUE, (Const(wanted),)),))
+    assert decide(policy, plant(arithmetic), {"x": 0}).controls == {"u": applied}
+
+
+def test_an_unclipped_control_keeps_its_value() -> None:
+    policy = ProgramPolicy((Branch(TRUE, (Const(5),)),))
+    assert decide(policy, plant(Arithmetic.EXACT, clipped=False), {"x": 0}).controls == {"u": 5}
+
+
+def test_float64_and_exact_plants_differ_as_they_should() -> None:
+    policy = ProgramPolicy((Branch(TRUE, (Const(1),)),))
+    results = {}
+    for arithmetic in Arithmetic:
+        problem, state = asked(plant(arithmetic), policy), {"x": 0 if arithmetic is Arithmetic.EXACT else 0.0}
+        for _ in range(3):
+            (successor,) = successors(problem, state)
+            state = dict(successor.state)
+        results[arithmetic] = state["x"]
+    assert results[Arithmetic.EXACT] == Fraction(3, 10)
+    assert results[Arithmetic.FLOAT64] == 0.1 + 0.1 + 0.1 != 0.3
+
+
+def test_guards_may_mention_controls() -> None:
+    edges = (Edge(guard=Var("u") > 0), Edge(guard=Var("u") <= 0, action="back"))
+    environment = Environment("g", (Variable("x", Real()),), TRUE, (Component("c", edges),), (Control("u"),))
+    problem = asked(environment, ProgramPolicy((Branch(TRUE, (X,)),)))
+    assert labels(problem, {"x": 1}) == [None]
+    assert labels(problem, {"x": -1}) == ["back"]
+    assert holds(problem, {"x": -1}, Var("u") < 0)
+
+
+# Components
+
+
+def pair(*vectors: tuple[tuple[str | None, ...], str | None]) -> Environment:
+    left = Component(
+        "left",
+        (Edge("l", "go", outcomes=(Outcome(target="m"),)), Edge("l", outcomes=(Outcome(target="l"),))),
+        ("l", "m"),
+        ("l",),
+    )
+    right = Component("right", (add(1, action="go"), add(2, action="jump")))
+    return Environment(
+        "pair",
+        (Variable("n", Int(0, 5)),),
+        equal(N, 0),
+        (left, right),
+        synchronisations=tuple(Synchronisation(a, r) for a, r in vectors),
+    )
+
+
+START = {"n": 0, "@left": 0}
+
+
+def test_vectors_name_who_takes_part() -> None:
+    environment = pair((("go", "go"), "both"), ((None, "jump"), "alone"), (("go", None), "left"))
+    found = {(t.label, t.edges) for t in enabled(environment, START)}
+    assert found == {
+        (None, ((0, 1),)),  # an edge without action moves alone
+        ("both", ((0, 0), (1, 0))),
+        ("alone", ((1, 1),)),
+        ("left", ((0, 0),)),
+    }
+
+
+def test_without_a_vector_a_labelled_edge_cannot_move() -> None:
+    assert [t.label for t in enabled(pair(), START)] == [None]
+
+
+def test_a_joint_step_moves_every_participant() -> None:
+    problem = asked(pair((("go", "go"), "both")), None)
+    states = {s.move.transition.label: s.state for s in successors(problem, START)}
+    assert states["both"] == {"n": 1, "@left": 1}
+    assert states[None] == START
+    assert holds(problem, states["both"], Var(location_name("left", "m")))
+    assert not holds(problem, START, Var(location_name("left", "m")))
+
+
+def test_joint_outcomes_multiply_their_probabilities() -> None:
+    half, third = Const(Fraction(1, 2)), Const(Fraction(1, 3))
+    coin = Edge(action="go", outcomes=(Outcome(half, (Update(N, N + 1),)), Outcome(half)))
+    die = Edge(action="go", outcomes=(Outcome(third, (Update(X, X + 1),)), Outcome(Const(Fraction(2, 3)))))
+    environment = Environment(
+        "coins",
+        (Variable("n", Int(0, 5)), Variable("x", Int(0, 5))),
+        TRUE,
+        (Component("a", (coin,)), Component("b", (die,))),
+        synchronisations=(Synchronisation(("go", "go"), "go"),),
+    )
+    found = {
+        (s.state["n"], s.state["x"]): s.probability
+        for s in successors(asked(environment, None), {"n": 0, "x": 0})
+    }
+    assert found == {
+        (1, 1): Fraction(1, 6),
+        (1, 0): Fraction(1, 3),
+        (0, 1): Fraction(1, 6),
+        (0, 0): Fraction(1, 3),
+    }
+
+
+def test_two_participants_may_not_write_the_same_variable() -> None:
+    environment = Environment(
+        "clash",
+        (Variable("n", Int(0, 5)),),
+        TRUE,
+        (Component("a", (add(1, action="go"),)), Component("b", (add(1, action="go"),))),
+        synchronisations=(Synchronisation(("go", "go"), "go"),),
+    )
+    with pytest.raises(Undefined, match="written twice"):
+        list(successors(asked(environment, None), {"n": 0}))
+
+
+# Updates
+
+
+def one_step(
+    variables: tuple[Variable, ...], updates: tuple[Update, ...], state: dict[str, object]
+) -> dict[str, object]:
+    edge = Edge(outcomes=(Outcome(updates=updates),))
+    (successor,) = successors(
+        asked(Environment("u", variables, TRUE, (Component("c", (edge,)),)), None), state
+    )
+    return dict(successor.state)
+
+
+A, B, CELLS = Var("a"), Var("b"), Var("cells")
+NUMBERS = (Variable("a", Int(0, 9)), Variable("b", Int(0, 9)))
+ROW = (Variable("cells", Array(Int(0, 9), 3)), Variable("a", Int(0, 9)))
+
+
+def test_updates_of_one_index_happen_at_once() -> None:
+    assert one_step(NUMBERS, (Update(A, B), Update(B, A)), {"a": 1, "b": 2}) == {"a": 2, "b": 1}
+
+
+def test_lower_indices_come_first_whatever_the_order_written() -> None:
+    updates = (Update(B, A, index=1), Update(A, A + 1))
+    assert one_step(NUMBERS, updates, {"a": 1, "b": 5}) == {"a": 2, "b": 2}
+    backwards = (Update(B, A), Update(A, A + 1, index=1))
+    assert one_step(NUMBERS, backwards, {"a": 1, "b": 5}) == {"a": 2, "b": 1}
+
+
+def test_a_variable_may_be_written_again_at_a_higher_index() -> None:
+    assert one_step(NUMBERS, (Update(A, A + 1), Update(A, A * 2, index=1)), {"a": 1, "b": 0})["a"] == 4
+
+
+def test_array_elements_are_written_one_by_one() -> None:
+    updates = (Update(CELLS[A], Const(7)), Update(CELLS[A + 1], CELLS[A]))
+    assert one_step(ROW, updates, {"cells": (1, 2, 3), "a": 0})["cells"] == (7, 1, 3)
+
+
+def test_a_whole_array_may_be_written() -> None:
+    assert one_step(ROW, (Update(CELLS, array(A, A, CELLS[0])),), {"cells": (1, 2, 3), "a": 5})["cells"] == (
+        5,
+        5,
+        1,
+    )
+
+
+def test_nested_arrays() -> None:
+    grid = (Variable("cells", Array(Array(Int(0, 9), 2), 2)),)
+    assert one_step(grid, (Update(CELLS[1][0], CELLS[0][1]),), {"cells": ((1, 2), (3, 4))})["cells"] == (
+        (1, 2),
+        (2, 4),
+    )
+
+
+def test_writing_outside_an_array_is_an_error() -> None:
+    with pytest.raises(Undefined, match="outside an array"):
+        one_step(ROW, (Update(CELLS[A + 3], Const(1)),), {"cells": (1, 2, 3), "a": 0})
+
+
+def test_writing_one_element_twice_is_an_error() -> None:
+    with pytest.raises(Undefined, match="written twice"):
+        one_step(ROW, (Update(CELLS[A], Const(1)), Update(CELLS[0], Const(2))), {"cells": (1, 2, 3), "a": 0})
+
+
+@pytest.mark.parametrize("value", [Const(10), Const(-1), Const(Fraction(1, 2)), Const(True)])
+def test_a_value_outside_its_kind_is_an_error(value: Const) -> None:
+    with pytest.raises(Undefined, match="outside its kind"):
+        one_step(NUMBERS, (Update(A, value),), {"a": 0, "b": 0})
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "expected"),
+    [
+        (True, Bool(), True),
+        (1, Bool(), False),
+        (True, Int(0, 1), False),
+        (Fraction(1, 2), Int(), False),
+        (3, Int(0, None), True),
+        (-1, Int(0, None), False),
+        (1, Real(), True),
+        (Fraction(1, 2), Real(Fraction(0), Fraction(1)), True),
+        (0.5, Real(Fraction(0), Fraction(1)), True),
+        (True, Real(), False),
+        (Fraction(1, 3), Real(float32=True), False),
+        (Fraction(1, 4), Real(float32=True), True),
+        ((1, 2), Array(Int(0, 2), 2), True),
+        ((1, 3), Array(Int(0, 2), 2), False),
+        ((1,), Array(Int(0, 2), 2), False),
+    ],
+)
+def test_kinds(value: object, kind: object, expected: bool) -> None:
+    assert conforms(value, kind) is expected  # type: ignore[arg-type]
+
+
+# Probability, rewards, choices, moves
+
+
+def test_outcomes_of_probability_zero_do_not_exist_and_others_keep_theirs() -> None:
+    chance = ite(N < 1, 0, Fraction(1, 4))
+    edge = Edge(
+        outcomes=(Outcome(chance, (Update(N, N + 1),)), Outcome(1 - chance, rewards=(("cost", N + 2),)))
+    )
+    problem = asked(counter(edge), None)
+    assert [(s.probability, s.state["n"]) for s in successors(problem, {"n": 0})] == [(1, 0)]
+    found = [(s.probability, s.state["n"], dict(s.rewards)) for s in successors(problem, {"n": 1})]
+    assert found == [(Fraction(1, 4), 2, {}), (Fraction(3, 4), 1, {"cost": 3})]
+
+
+def test_a_probability_outside_its_range_is_an_error() -> None:
+    problem = asked(counter(Edge(outcomes=(Outcome(Const(2)),))), None)
+    with pytest.raises(Undefined, match="probability 2"):
+        list(successors(problem, {"n": 0}))
+
+
+def gusty(kind: Int | Bool | Real, assuming: Term = TRUE) -> Problem:
+    update = Update(N, N + Var("gust")) if isinstance(kind, Int) else Update(N, ite(equal(N, 0), 1, 0))
+    edge = Edge(chosen=(Choice("gust", kind),), assuming=assuming, outcomes=(Outcome(updates=(update,)),))
+    return asked(counter(edge), None)
+
+
+def test_the_environment_chooses_within_kind_and_assumption() -> None:
+    problem = gusty(Int(0, 3), Var("gust") > N)
+    assert [s.state["n"] for s in successors(problem, {"n": 1})] == [3, 4]
+    assert len(list(successors(gusty(Bool()), {"n": 0}))) == 2
+    with pytest.raises(Unsupported, match="infinitely many"):
+        list(successors(gusty(Real(Fraction(0), Fraction(1))), {"n": 0}))
+
+
+def test_a_move_is_checked_before_it_is_made() -> None:
+    problem = gusty(Int(0, 3), Var("gust") > N)
+    (transition,) = transitions(problem, {"n": 1})
+    assert step(problem, {"n": 1}, Move(transition, (0,), {"gust": 2})) == {"n": 3}
+    for wrong, why in (
+        (Move(transition, (0,), {"gust": 1}), "assumption"),
+        (Move(transition, (0,), {"gust": 4}), "outside its kind"),
+        (Move(transition, (0,), {}), "other values"),
+        (Move(transition, (0,), {"gust": 2, "more": 1}), "other values"),
+        (Move(transition, (1,), {"gust": 2}), "probability 0"),
+        (Move(Transition(((0, 0),), "other"), (0,), {"gust": 2}), "not permitted"),
+    ):
+        with pytest.raises(NotAStep, match=why):
+            step(problem, {"n": 1}, wrong)
+
+
+def test_a_move_against_the_policy_is_not_a_step() -> None:
+    problem = asked(counter(add(1, action="a"), add(2, action="b")), constant_outputs(2, 1))
+    with pytest.raises(NotAStep, match="not permitted"):
+        step(problem, {"n": 0}, Move(Transition(((0, 1),), "b"), (0,)))
+    assert step(problem, {"n": 0}, Move(Transition(((0, 0),), "a"), (0,))) == {"n": 1}
+
+
+def test_starts() -> None:
+    environment = pair()
+    assert is_initial(environment, START)
+    for other in (
+        {"n": 1, "@left": 0},
+        {"n": 0, "@left": 1},
+        {"n": 0},
+        {"n": 0, "@left": 2},
+        {"@left": 0},
+        {"n": 9, "@left": 0},
+    ):
+        assert not is_initial(environment, other)
+
+
+def test_names_that_mean_nothing_are_refused() -> None:
+    problem = asked(counter(add(1, action="a")), ProgramPolicy((Branch(TRUE, "a"),)))
+    with pytest.raises(InvalidProblem, match="needs a network"):
+        holds(problem, {"n": 0}, Var(output_name(0)) > 0)
+    with pytest.raises(InvalidProblem, match="not declared"):
+        holds(problem, {"n": 0}, Var("speed") > 0)
+    with pytest.raises(InvalidProblem, match="needs a policy"):
+        holds(asked(counter(add(1)), None), {"n": 0}, Var(STALLED))
