@@ -5,6 +5,7 @@ in the folder of the files.
 """
 
 import base64
+import io
 import os
 import pickle
 import struct
@@ -45,13 +46,11 @@ def with_call(folder: Path) -> bytes:
 
 def in_a_model(folder: Path) -> bytes:
     hostile = torch_file(actor_critic(), with_call(folder))
-    return zipped({"data": b"{}", "policy.pth": hostile} | {"data": model_text(saved_model(actor_critic()))})
+    return zipped({"data": model_text(saved_model(actor_critic())), "policy.pth": hostile})
 
 
 def model_text(model: bytes) -> bytes:
     """The `data` member of a saved model."""
-    import io
-
     with zipfile.ZipFile(io.BytesIO(model)) as file:
         return file.read("data")
 

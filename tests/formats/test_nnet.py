@@ -144,7 +144,6 @@ def test_published_policies_are_read(shared_data: Path) -> None:
 @pytest.mark.shared_data
 def test_a_published_policy_computes_what_its_text_says(shared_data: Path) -> None:
     network = read_nnet(shared_data / "jani" / "plaja" / "for_ppa_simple.nnet")
-    # hidden = relu(x); outputs -x, -0.3x, 0 plus biases 1, 0, 0 or as the file has them
     rows = (shared_data / "jani" / "plaja" / "for_ppa_simple.nnet").read_text().splitlines()[8:]
     values = [float(row.strip(",")) for row in rows]
     x = np.float32([[-4], [0], [3]])

@@ -132,6 +132,7 @@ def test_the_number_of_observations_must_fit() -> None:
         ([-1, -1, -1], [1, 1, 1], 1),
         ([-1, 0, -1], [1, 1, 1], 6),
         ([-np.inf, 0, -1], [np.inf, 1, np.inf], 7),
+        ([2, -1, 0], [3, 1, 1], 8),  # put back by a permutation that is not its own inverse
         ([-np.inf] * 3, [np.inf] * 3, 0),
     ],
 )
