@@ -1,0 +1,1 @@
+"""Comparisons with known answers and with other tools; run as `python -m benchmarks.NAME`."""
