@@ -1,0 +1,159 @@
+"""Fast batched evaluation by BLAS, and decisions that equal the reference bit for bit.
+
+The matrix products sum in whatever order BLAS likes, so outputs may differ from `problem.inference.infer` in
+the last places. `evaluate` bounds the difference from the magnitudes seen in the batch; `decide` asks the
+reference wherever the bound leaves a doubt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.network.outward import Array
+from surefoot.network.rounding import propagate
+from surefoot.problem.inference import ACTIVATION, CONSTANT, PAIRING, infer_all
+from surefoot.problem.network import (
+    Activation,
+    Affine,
+    Array32,
+    Combine,
+    Elementwise,
+    Join,
+    Network,
+    Node,
+    Pick,
+)
+
+Mask = NDArray[np.bool_]
+_ROWS = 1024  # of a chunk: its values stay in the cache
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Evaluation:
+    """Outputs of a batch and, entry by entry, a bound of their distance to the reference (inf: unknown)."""
+
+    outputs: Array32
+    error: Array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Decisions:
+    """The action of each row of a batch, as the reference decides."""
+
+    actions: NDArray[np.int64]  # -1: the row is not finite, or no action is applicable
+    near_ties: Mask  # the two best were too close for the fast evaluation; the reference decided
+    finite: Mask  # no value of the reference evaluation is infinite or NaN, inner ones included
+
+
+def evaluate(network: Network, batch: Array32) -> Evaluation:
+    """Float32 outputs with error bounds; one bound per chunk of rows, from the largest magnitudes in it."""
+    rows = _checked(network, batch)
+    outputs = np.empty((len(rows), network.outputs), dtype=np.float32)
+    error = np.empty(outputs.shape, dtype=np.float64)
+    for start in range(0, len(rows), _ROWS):
+        part = slice(start, start + _ROWS)
+        outputs[part], error[part] = _evaluated(network, rows[part], together=True)
+    return Evaluation(outputs, error)
+
+
+def decide(network: Network, batch: Array32, applicable: Mask | None = None) -> Decisions:
+    """The index of the largest output, the lowest of equals, among the applicable ones if these are given."""
+    rows = _checked(network, batch)
+    fast = evaluate(network, rows)
+    allowed = np.ones(fast.outputs.shape, dtype=np.bool_) if applicable is None else np.asarray(applicable)
+    if allowed.shape != fast.outputs.shape:
+        raise ValueError(f"expected a mask of shape {fast.outputs.shape}, got {allowed.shape}")
+    actions, sure = _best(fast, allowed)
+    doubtful = np.flatnonzero(~sure)
+    for start in range(0, len(doubtful), _ROWS):  # bounds for each row by itself settle most of them
+        some = doubtful[start : start + _ROWS]
+        actions[some], sure[some] = _best(
+            Evaluation(*_evaluated(network, rows[some], together=False)), allowed[some]
+        )
+    doubtful = np.flatnonzero(~sure)
+    finite = np.ones(len(rows), dtype=np.bool_)
+    if doubtful.size:
+        values = infer_all(network, rows[doubtful])
+        finite[doubtful] = _finite_rows(values)
+        actions[doubtful] = _largest(values[-1], allowed[doubtful])
+    actions[~finite | ~allowed.any(axis=1)] = -1
+    return Decisions(actions, ~sure & finite, finite)
+
+
+def _checked(network: Network, batch: Array32) -> Array32:
+    rows = np.asarray(batch, dtype=np.float32)
+    if rows.ndim != 2 or rows.shape[1] != network.width:
+        raise ValueError(f"expected a batch of {network.width} inputs, got shape {rows.shape}")
+    return rows
+
+
+def _evaluated(network: Network, rows: Array32, *, together: bool) -> tuple[Array32, Array]:
+    """Outputs and error bounds, from the largest magnitudes of all rows together or from each row's own."""
+    values = [rows]
+    with np.errstate(all="ignore"):
+        for node in network.nodes:
+            values.append(_node(node, values))
+    magnitudes = [_magnitude(v) if together else np.abs(v).astype(np.float64) for v in values]
+    usable = np.ones(len(rows), dtype=np.bool_)
+    if not all(np.isfinite(m).all() for m in magnitudes):
+        usable = _finite_rows(values)
+        magnitudes = [_magnitude(v[usable]) if together else np.abs(v).astype(np.float64) for v in values]
+    # Twice the rounding of one computation: this one and the reference, from the same inputs.
+    errors = propagate(network, magnitudes, np.zeros_like(magnitudes[0]), roundings=2)
+    certain = np.logical_and.reduce([np.isfinite(e).all(axis=-1) for e in errors]) & usable
+    return values[-1], np.where(certain[:, None], errors[-1], np.inf)
+
+
+def _node(node: Node, values: Sequence[Array32]) -> Array32:
+    """As the reference, but for the order of summation."""
+    match node:
+        case Affine(source, weights, bias):
+            total: Array32 = values[source] @ weights.T
+            total += bias
+            return total
+        case Elementwise(source, kind, constant):
+            return CONSTANT[kind](values[source], constant)
+        case Activation(source, shape, parameters):
+            return ACTIVATION[shape](values[source], tuple(np.float32(p) for p in parameters))
+        case Combine(left, right, pairing):
+            return PAIRING[pairing](values[left], values[right])
+        case Pick(source, indices):
+            return values[source][:, indices]
+        case Join(several):
+            return np.concatenate([values[s] for s in several], axis=1)
+
+
+def _magnitude(value: Array32) -> Array:
+    """The largest absolute value in each column."""
+    largest: Array = np.maximum(value.max(axis=0, initial=0), -value.min(axis=0, initial=0)).astype(
+        np.float64
+    )
+    return largest
+
+
+def _finite_rows(values: Sequence[Array32]) -> Mask:
+    finite: Mask = np.logical_and.reduce([np.isfinite(v).all(axis=1) for v in values])
+    return finite
+
+
+def _largest(outputs: Array32, allowed: Mask) -> NDArray[np.int64]:
+    indices: NDArray[np.int64] = np.where(allowed, outputs, -np.inf).argmax(axis=1)
+    return indices
+
+
+def _best(evaluation: Evaluation, allowed: Mask) -> tuple[NDArray[np.int64], Mask]:
+    """The largest output of each row, and whether it is surely the largest for the reference."""
+    actions = _largest(evaluation.outputs, allowed)
+    index = np.arange(len(actions)), actions
+    outputs = evaluation.outputs.astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        # The factors cover the rounding of the difference and of the sum of two errors.
+        gap = (outputs[index][:, None] - outputs) * (1 - 2.0**-50)
+        behind = gap > (evaluation.error[index][:, None] + evaluation.error) * (1 + 2.0**-50)
+    behind |= ~allowed
+    behind[index] = np.isfinite(evaluation.error[index])
+    return actions, np.asarray(behind.all(axis=1))

@@ -1,0 +1,169 @@
+"""How far float32 inference can be from the exact real function of a network.
+
+Covers any order of summation, with or without fused multiply-add, round to nearest, results below the normal
+range rounded or flushed to zero, tanh and sigmoid within ACTIVATION_ULPS units in the last place. An error of
+infinity says that a sum or product may leave the float32 range. The same rules with `roundings=2` bound the
+distance between two such computations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from surefoot.network.interval import interval_bounds
+from surefoot.network.outward import Array, Box, gamma, up
+from surefoot.problem.network import (
+    Activation,
+    Affine,
+    Combine,
+    Constant,
+    Elementwise,
+    Join,
+    Network,
+    Node,
+    Pairing,
+    Pick,
+    Shape,
+)
+
+ACTIVATION_ULPS = 2
+UNIT32 = 2.0**-24  # relative error of one float32 rounding
+SMALLEST = 2.0**-126  # the smallest normal number: no result below it is off by more
+LARGEST = float(np.finfo(np.float32).max)
+
+
+def error_bounds(
+    network: Network, low: object, high: object, *, input_rounding: bool, values: Sequence[Box] | None = None
+) -> Array:
+    """A bound of |float32 result - exact result at x| per output, for every x of the box.
+
+    With `input_rounding` x is real and the network receives float32(x); without, x has float32 entries.
+    `values`: bounds of the exact values on this box where better ones than intervals are at hand.
+    """
+    return _errors(network, low, high, input_rounding, values)[-1]
+
+
+def overflows(network: Network, low: object, high: object) -> bool:
+    """Whether some intermediate result, partial sums included, may leave the float32 range on this box."""
+    return not all(np.isfinite(error).all() for error in _errors(network, low, high, True, None))
+
+
+def _errors(
+    network: Network, low: object, high: object, input_rounding: bool, values: Sequence[Box] | None
+) -> list[Array]:
+    boxes = interval_bounds(network, low, high) if values is None else values
+    magnitudes = [box.magnitude for box in boxes]
+    first = np.zeros_like(magnitudes[0])
+    if input_rounding:
+        first = _unless_overflow(_up(UNIT32 * magnitudes[0] + SMALLEST), magnitudes[0])
+    return propagate(network, magnitudes, first, roundings=1)
+
+
+def propagate(network: Network, magnitudes: Sequence[Array], first: Array, *, roundings: int) -> list[Array]:
+    """Error bounds of every value from those of the input.
+
+    `magnitudes` bound each value in one computation, the exact one or (`roundings=2`) a float32 one; the
+    other computation differs from it by the error.
+    """
+    errors, sizes = [first], [up(magnitudes[0] + first)]
+    with np.errstate(all="ignore"):
+        for node, magnitude in zip(network.nodes, magnitudes[1:], strict=True):
+            errors.append(_RULES[type(node)](node, sizes, errors, roundings))
+            sizes.append(up(magnitude + errors[-1]))
+    return errors
+
+
+def _gamma32(operations: int) -> float:
+    """Relative error of that many float32 roundings."""
+    relative = operations * UNIT32
+    return relative / (1.0 - relative) * (1.0 + gamma(2)) if relative < 0.5 else np.inf
+
+
+def _up(error: Array, operations: int = 8) -> Array:
+    """At least the exact value of a sum of non-negative terms that took `operations` float64 roundings."""
+    return error * (1.0 + gamma(operations))
+
+
+def _unless_overflow(error: Array, size: Array, operations: int = 8) -> Array:
+    """The error if no result of this size, rounded in float32 or here, exceeds the range; else infinity."""
+    return np.where(_up(size, operations) * (1.0 + 2 * UNIT32) + SMALLEST <= LARGEST, error, np.inf)
+
+
+def _affine(node: Affine, sizes: Sequence[Array], errors: Sequence[Array], roundings: int) -> Array:
+    weights, bias = np.abs(node.weights).astype(np.float64), np.abs(node.bias).astype(np.float64)
+    count = weights.shape[1]
+    total = sizes[node.source] @ weights.T + bias
+    # A product is rounded once and takes part in at most `count` sums; each of these 2 * count operations may
+    # also lose SMALLEST, which the remaining roundings at most double.
+    rounded = _gamma32(count + 1) * total + (4 * count + 4) * SMALLEST
+    carried = errors[node.source] @ weights.T
+    return _unless_overflow(
+        _up(carried + roundings * rounded, count + 8), total * (1.0 + _gamma32(count + 1)), count + 8
+    )
+
+
+def _elementwise(node: Elementwise, sizes: Sequence[Array], errors: Sequence[Array], roundings: int) -> Array:
+    constant = np.abs(node.constant).astype(np.float64)
+    size, error = sizes[node.source], errors[node.source]
+    match node.kind:
+        case Constant.ADD:
+            result, carried = size + constant, error
+        case Constant.MULTIPLY:
+            result, carried = size * constant, error * constant
+        case Constant.DIVIDE:
+            result, carried = size / constant, error / constant
+    return _one_rounding(result, carried, roundings)
+
+
+def _one_rounding(result: Array, carried: Array, roundings: int) -> Array:
+    return _unless_overflow(_up(carried + roundings * (UNIT32 * result + SMALLEST)), result)
+
+
+def _activation(node: Activation, sizes: Sequence[Array], errors: Sequence[Array], roundings: int) -> Array:
+    size, error = sizes[node.source], errors[node.source]
+    match node.shape:
+        case Shape.RELU | Shape.CLIP:
+            return error  # exact, and no two arguments are brought further apart
+        case Shape.LEAKY_RELU:
+            slope = abs(node.parameters[0])
+            return _one_rounding(size * slope, error * max(1.0, slope), roundings)
+        case Shape.TANH:
+            steepness, most = 1.0, np.minimum(size, 1.0)  # |tanh x| <= |x|
+        case Shape.SIGMOID:
+            steepness, most = 0.25, np.ones_like(size)
+    # A unit in the last place is at most 2^-23 of the result, and less than SMALLEST below the normal range.
+    unit = 2 * UNIT32 * most + SMALLEST
+    return _up(steepness * error + roundings * ACTIVATION_ULPS * unit)
+
+
+def _combine(node: Combine, sizes: Sequence[Array], errors: Sequence[Array], roundings: int) -> Array:
+    left, right = sizes[node.left], sizes[node.right]
+    left_error, right_error = errors[node.left], errors[node.right]
+    match node.pairing:
+        case Pairing.MAXIMUM:
+            return np.maximum(left_error, right_error)
+        case Pairing.ADD:
+            return _one_rounding(left + right, left_error + right_error, roundings)
+        case Pairing.MULTIPLY:
+            return _one_rounding(left * right, left * right_error + right * left_error, roundings)
+
+
+def _pick(node: Pick, _: Sequence[Array], errors: Sequence[Array], __: int) -> Array:
+    return errors[node.source][..., node.indices]
+
+
+def _join(node: Join, _: Sequence[Array], errors: Sequence[Array], __: int) -> Array:
+    return np.concatenate([errors[source] for source in node.sources], axis=-1)
+
+
+_RULES: dict[type[Node], Callable[[Any, Sequence[Array], Sequence[Array], int], Array]] = {
+    Affine: _affine,
+    Elementwise: _elementwise,
+    Activation: _activation,
+    Combine: _combine,
+    Pick: _pick,
+    Join: _join,
+}

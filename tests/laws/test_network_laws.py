@@ -1,0 +1,219 @@
+"""Bounds contain the exact function, error bounds every order of summation; decisions are the reference's."""
+
+from fractions import Fraction
+
+import numpy as np
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.exact_network import contains, distance, exact_values
+from tests.random_networks import boxes, networks, points
+
+from surefoot.network.evaluate import decide, evaluate
+from surefoot.network.interval import interval_bounds
+from surefoot.network.linear import linear_bounds, planes_below
+from surefoot.network.rounding import error_bounds, overflows
+from surefoot.problem.inference import ACTIVATION, CONSTANT, PAIRING, infer, infer_all
+from surefoot.problem.network import (
+    Activation,
+    Affine,
+    Combine,
+    Elementwise,
+    Join,
+    Network,
+    Pick,
+)
+
+law = settings(
+    max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+)
+seeds = st.integers(0, 2**32 - 1)
+
+
+@law
+@given(networks(), seeds)
+def test_interval_and_linear_bounds_contain_the_exact_values(network: Network, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    low, high = boxes(rng, network.width, 2)
+    interval, linear = interval_bounds(network, low, high), linear_bounds(network, low, high)
+    for member in range(2):
+        for point in points(rng, low[member], high[member], 6):
+            for plain, tight, value in zip(
+                interval, linear.values, exact_values(network, point), strict=True
+            ):
+                assert contains(plain.low[member], plain.high[member], value)
+                assert contains(tight.low[member], tight.high[member], value)
+
+
+@law
+@given(networks(), seeds)
+def test_planes_bound_the_outputs_and_any_combination_of_them(network: Network, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    low, high = (ends[0] for ends in boxes(rng, network.width, 1))
+    bounds = linear_bounds(network, low, high)
+    rows = rng.normal(size=(2, network.outputs))
+    combined = planes_below(network, bounds.values, rows)
+    for point in points(rng, low, high, 6):
+        outputs = exact_values(network, point)[-1]
+        for i, (least, greatest) in enumerate(outputs):
+            assert _plane(bounds.below.coefficients[i], bounds.below.constant[i], point) <= least
+            assert _plane(bounds.above.coefficients[i], bounds.above.constant[i], point, sign=-1) >= greatest
+        for row, coefficients, constant in zip(rows, combined.coefficients, combined.constant, strict=True):
+            ends = [[Fraction(float(r)) * end for end in x] for r, x in zip(row, outputs, strict=True)]
+            assert _plane(coefficients, constant, point) <= sum(min(e) for e in ends)
+
+
+def _plane(coefficients: np.ndarray, constant: float, point: np.ndarray, sign: int = 1) -> Fraction:
+    """The exact value of a plane; a constant that says nothing counts as very far on the safe side."""
+    if not np.isfinite(constant):
+        assert constant == -sign * np.inf
+        return Fraction(-sign * 10**400)
+    pairs = zip(coefficients, point, strict=True)
+    return sum((Fraction(float(c)) * Fraction(float(x)) for c, x in pairs), Fraction(float(constant)))
+
+
+@law
+@given(networks(), seeds)
+def test_linear_bounds_are_never_looser_than_interval_bounds(network: Network, seed: int) -> None:
+    low, high = boxes(np.random.default_rng(seed), network.width, 3)
+    interval, linear = interval_bounds(network, low, high), linear_bounds(network, low, high)
+    for plain, tight in zip(interval, linear.values, strict=True):
+        assert (tight.low >= plain.low).all()
+        assert (tight.high <= plain.high).all()
+        assert not tight.empty.any()
+
+
+@law
+@given(networks(), seeds)
+def test_batch_members_are_bounded_independently(network: Network, seed: int) -> None:
+    low, high = boxes(np.random.default_rng(seed), network.width, 3)
+    together = linear_bounds(network, low, high).values[-1]
+    for member in range(3):
+        alone = linear_bounds(network, low[member], high[member]).values[-1]
+        np.testing.assert_allclose(alone.low, together.low[member], rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(alone.high, together.high[member], rtol=1e-9, atol=1e-9)
+
+
+def _reversed(products: np.ndarray, bias: np.ndarray) -> np.ndarray:
+    total = bias.astype(np.float32)
+    for i in reversed(range(products.shape[0])):
+        total = total + products[i].astype(np.float32)
+    return total
+
+
+def _pairwise(products: np.ndarray, bias: np.ndarray) -> np.ndarray:
+    terms = [*products.astype(np.float32), bias]
+    while len(terms) > 1:
+        terms = [a + b for a, b in zip(terms[::2], terms[1::2], strict=False)] + terms[len(terms) & ~1 :]
+    return terms[0]
+
+
+def _fused(products: np.ndarray, bias: np.ndarray) -> np.ndarray:
+    """Products of float32 are exact in float64; every partial sum is rounded to float32."""
+    total = np.zeros(products.shape[1], dtype=np.float32)
+    for product in products:
+        total = (total.astype(np.float64) + product).astype(np.float32)
+    return total + bias
+
+
+def _wide(products: np.ndarray, bias: np.ndarray) -> np.ndarray:
+    return (products.sum(axis=0) + bias).astype(np.float32)
+
+
+def _in_another_order(network: Network, point: np.ndarray, add: object) -> np.ndarray:
+    values = [point.astype(np.float32)]
+    for node in network.nodes:
+        match node:
+            case Affine(source, weights, bias):
+                products = values[source].astype(np.float64)[:, None] * weights.T.astype(np.float64)
+                values.append(add(products, bias).astype(np.float32))
+            case Elementwise(source, kind, constant):
+                values.append(CONSTANT[kind](values[source], constant))
+            case Activation(source, shape, parameters):
+                values.append(ACTIVATION[shape](values[source], tuple(np.float32(p) for p in parameters)))
+            case Combine(left, right, pairing):
+                values.append(PAIRING[pairing](values[left], values[right]))
+            case Pick(source, indices):
+                values.append(values[source][indices])
+            case Join(several):
+                values.append(np.concatenate([values[s] for s in several]))
+    return values[-1]
+
+
+@law
+@given(networks(), seeds)
+def test_error_bounds_hold_for_every_order_of_summation(network: Network, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    low, high = (ends[0] for ends in boxes(rng, network.width, 1))
+    bound = error_bounds(network, low, high, input_rounding=False)
+    tighter = error_bounds(
+        network, low, high, input_rounding=False, values=linear_bounds(network, low, high).values
+    )
+    for point in points(rng, low, high, 4):
+        exact = exact_values(network, point)[-1]
+        results = [infer(network, point[None])[0]]
+        results += [_in_another_order(network, point, add) for add in (_reversed, _pairwise, _fused, _wide)]
+        for result in results:
+            for off, b, t in zip(distance(result, exact), bound, tighter, strict=True):
+                assert off <= _fraction(b)
+                assert off <= _fraction(t)
+
+
+@law
+@given(networks(), seeds)
+def test_error_bounds_hold_for_inputs_that_are_rounded_first(network: Network, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    low, high = (ends[0] for ends in boxes(rng, network.width, 1))
+    bound = error_bounds(network, low, high, input_rounding=True)
+    for share in rng.random((4, network.width)):
+        point = np.clip(low + share * (high - low), low, high)  # float64: not a float32 in general
+        result = infer(network, point.astype(np.float32)[None])[0]
+        for off, b in zip(distance(result, exact_values(network, point)[-1]), bound, strict=True):
+            assert off <= _fraction(b)
+
+
+def _fraction(bound: float) -> Fraction:
+    return Fraction(float(bound)) if np.isfinite(bound) else Fraction(10**400)
+
+
+@law
+@given(networks(), seeds, st.booleans())
+def test_a_network_said_not_to_overflow_does_not(network: Network, seed: int, huge: bool) -> None:
+    rng = np.random.default_rng(seed)
+    low, high = (ends[0] * (1e36 if huge else 1.0) for ends in boxes(rng, network.width, 1))
+    if not overflows(network, low, high):
+        for value in infer_all(network, points(rng, low, high, 8)):
+            assert np.isfinite(value).all()
+
+
+@law
+@given(networks(), seeds)
+def test_fast_evaluation_stays_within_its_error_of_the_reference(network: Network, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    batch = (rng.normal(size=(40, network.width)) * rng.choice([1.0, 1e-20, 1e15], size=(40, 1))).astype(
+        np.float32
+    )
+    fast, reference = evaluate(network, batch), infer(network, batch)
+    sure = np.isfinite(fast.error)
+    off = np.abs(fast.outputs[sure].astype(np.float64) - reference[sure].astype(np.float64))
+    assert (off <= fast.error[sure]).all()
+
+
+@law
+@given(networks(), seeds, st.booleans())
+def test_decisions_are_those_of_the_reference(network: Network, seed: int, masked: bool) -> None:
+    rng = np.random.default_rng(seed)
+    batch = (
+        rng.normal(size=(60, network.width)) * rng.choice([1.0, 1e30], size=(60, 1), p=[0.9, 0.1])
+    ).astype(np.float32)
+    batch[::7] = np.round(batch[::7])
+    batch[5, 0] = np.nan
+    allowed = (
+        rng.random((60, network.outputs)) < 0.6 if masked else np.ones((60, network.outputs), dtype=bool)
+    )
+    decisions = decide(network, batch, allowed if masked else None)
+    values = infer_all(network, batch)
+    finite = np.logical_and.reduce([np.isfinite(v).all(axis=1) for v in values])
+    expected = np.where(allowed, values[-1], -np.inf).argmax(axis=1)
+    expected[~finite | ~allowed.any(axis=1)] = -1
+    np.testing.assert_array_equal(decisions.finite, finite)
+    np.testing.assert_array_equal(decisions.actions, expected)

@@ -1,0 +1,186 @@
+"""Linear bounds: exact on linear functions, tight where intervals are not, sound on a real policy."""
+
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.exact_network import exact_values
+
+from surefoot.network.interval import interval_bounds
+from surefoot.network.linear import Planes, linear_bounds, planes_below
+from surefoot.network.outward import Box
+from surefoot.network.relaxation import relax
+from surefoot.problem.inference import infer
+from surefoot.problem.network import Activation, Affine, Combine, Network, Pairing, Shape, dense, frozen
+
+
+def test_a_difference_that_cancels_is_seen() -> None:
+    """(x + y) - (x + y): intervals cannot know, planes do."""
+    network = Network(
+        2, (Affine(0, frozen([[1, 1], [1, 1]]), frozen([0, 0])), Affine(1, frozen([[1, -1]]), frozen([0])))
+    )
+    box = linear_bounds(network, [-1, -1], [1, 1]).values[-1]
+    assert -1e-13 < box.low[0] <= 0 <= box.high[0] < 1e-13
+    assert interval_bounds(network, [-1, -1], [1, 1])[-1].high[0] > 3.9
+
+
+def test_the_known_bounds_of_a_small_network() -> None:
+    """relu(x + y) + relu(x - y) on [-1, 1]^2: the planes above sum to x + 2, the interval bound is 4."""
+    network = dense([([[1, 1], [1, -1]], [0, 0]), ([[1, 1]], [0])])
+    bounds = linear_bounds(network, [-1, -1], [1, 1])
+    np.testing.assert_allclose(bounds.above.coefficients, [[1.0, 0.0]], atol=1e-12)
+    np.testing.assert_allclose(bounds.above.constant, [2.0], atol=1e-12)
+    np.testing.assert_allclose(bounds.values[-1].high, [3.0], atol=1e-12)
+    assert bounds.values[-1].high[0] >= 3
+
+
+def test_margins_are_tighter_than_differences_of_bounds() -> None:
+    rng = np.random.default_rng(3)
+    network = dense(
+        [(rng.normal(size=(8, 3)), rng.normal(size=8)), (rng.normal(size=(2, 8)), rng.normal(size=2))]
+    )
+    bounds = linear_bounds(network, [-0.2] * 3, [0.2] * 3)
+    margin = planes_below(network, bounds.values, [[1.0, -1.0]]).minimum(bounds.values[0])
+    assert margin[0] > bounds.values[-1].low[0] - bounds.values[-1].high[1]
+
+
+def test_known_phases_tighten_later_bounds() -> None:
+    rng = np.random.default_rng(4)
+    network = dense([(rng.normal(size=(6, 2)), rng.normal(size=6)), (rng.normal(size=(1, 6)), [0])])
+    free = linear_bounds(network, [-1, -1], [1, 1])
+    before = free.values[1]
+    unstable = int(np.flatnonzero((before.low < 0) & (before.high > 0))[0])
+    active = Box(np.where(np.arange(6) == unstable, 0.0, before.low), before.high)
+    split = linear_bounds(network, [-1, -1], [1, 1], {1: active})
+    assert (
+        split.values[-1].high[0] - split.values[-1].low[0] < free.values[-1].high[0] - free.values[-1].low[0]
+    )
+
+
+def test_large_batches_are_cut_without_a_trace(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(5)
+    network = dense([(rng.normal(size=(5, 2)), rng.normal(size=5)), (rng.normal(size=(2, 5)), [0, 0])])
+    low = rng.normal(size=(17, 2))
+    whole = linear_bounds(network, low, low + 0.5)
+    monkeypatch.setattr("surefoot.network.linear._ENTRIES", 300)
+    cut = linear_bounds(network, low, low + 0.5)
+    np.testing.assert_allclose(cut.values[-1].low, whole.values[-1].low, rtol=1e-12)
+    np.testing.assert_allclose(cut.below.coefficients, whole.below.coefficients, rtol=1e-12)
+
+
+@pytest.mark.parametrize("shape", [Shape.TANH, Shape.SIGMOID])
+@pytest.mark.parametrize(
+    ("low", "high"), [(-3, 5), (-5, 3), (0.5, 4), (-4, -0.5), (-0.01, 60), (-700, 2), (1, 1)]
+)
+def test_smooth_functions_lie_between_their_lines(shape: Shape, low: float, high: float) -> None:
+    box = Box(np.array([[float(low)]]), np.array([[float(high)]]))
+    lines = relax(Activation(0, shape), [box])
+    network = Network(1, (Activation(0, shape),))
+    worst = 0.0
+    for x in np.linspace(low, high, 41):
+        least, greatest = exact_values(network, [x])[-1][0]
+        below, above = (
+            Fraction(float(slope[0, 0])) * Fraction(float(x)) + Fraction(float(constant[0, 0]))
+            for slope, constant in (
+                (lines.below[0], lines.below_constant),
+                (lines.above[0], lines.above_constant),
+            )
+        )
+        assert below <= least
+        assert above >= greatest
+        worst = max(worst, float(above - below))
+    assert worst <= 2.3 if shape is Shape.TANH else worst <= 1.15  # no worse than the constants, about
+
+
+@pytest.mark.parametrize("shape", [Shape.TANH, Shape.SIGMOID])
+def test_smooth_functions_are_bounded_for_any_slope_and_touch_point(
+    shape: Shape, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The choice of the tangent is for tightness only: a bad one must not make the bounds wrong."""
+    rng = np.random.default_rng(7)
+    network = Network(1, (Activation(0, shape),))
+
+    def careless(
+        _: Shape, low: np.ndarray, bend: np.ndarray, high: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        return rng.uniform(-0.5, 1.5, low.shape), bend + rng.random(low.shape) * (high - bend)
+
+    monkeypatch.setattr("surefoot.network.relaxation._tangent", careless)
+    ends = np.sort(rng.normal(size=(60, 2)) * 3, axis=1)
+    lines = relax(Activation(0, shape), [Box(ends[:, :1], ends[:, 1:])])
+    for member, (low, high) in enumerate(ends):
+        for x in np.linspace(low, high, 9):
+            least, greatest = exact_values(network, [x])[-1][0]
+            assert _line(lines.below[0], lines.below_constant, member, x) <= least
+            assert _line(lines.above[0], lines.above_constant, member, x) >= greatest
+
+
+def _line(slope: np.ndarray, constant: np.ndarray, member: int, x: float) -> Fraction:
+    return Fraction(float(slope[member, 0])) * Fraction(float(x)) + Fraction(float(constant[member, 0]))
+
+
+def test_the_least_value_of_a_plane_is_never_above_the_exact_one() -> None:
+    rng = np.random.default_rng(8)
+    coefficients, low = rng.normal(size=(200, 1, 7)), rng.normal(size=(200, 7)) * 100
+    high = low + rng.choice([0.0, 1e-9, 1.0], size=(200, 7))
+    least = Planes(coefficients, rng.normal(size=(200, 1))).minimum(Box(low, high))
+    planes = Planes(coefficients, -least)  # so that the exact minimum is close to 0
+    again = planes.minimum(Box(low, high))
+    for member in range(200):
+        terms = (
+            min(Fraction(c) * Fraction(a), Fraction(c) * Fraction(b))
+            for c, a, b in zip(coefficients[member, 0], low[member], high[member], strict=True)
+        )
+        exact = sum(terms, Fraction(float(planes.constant[member, 0])))
+        assert Fraction(float(again[member, 0])) <= exact
+        assert exact - Fraction(float(again[member, 0])) < Fraction(1, 10**9)
+
+
+def test_products_use_the_corners() -> None:
+    network = Network(
+        2,
+        (
+            Affine(0, frozen([[1, 0]]), frozen([0])),
+            Affine(0, frozen([[0, 1]]), frozen([0])),
+            Combine(1, 2, Pairing.MULTIPLY),
+        ),
+    )
+    box = linear_bounds(network, [1, 2], [3, 5]).values[-1]
+    np.testing.assert_allclose([box.low[0], box.high[0]], [2, 15], rtol=1e-13)
+
+
+def test_huge_numbers_give_up_rather_than_lie() -> None:
+    network = Network(1, tuple(Combine(i, i, Pairing.MULTIPLY) for i in range(12)))
+    bounds = linear_bounds(network, [1.5], [2.0])
+    assert bounds.values[-1].high[0] == np.inf
+    assert bounds.above.constant[0] == np.inf
+    assert (bounds.above.coefficients == 0).all()
+
+
+def test_a_network_without_nodes_is_the_identity() -> None:
+    bounds = linear_bounds(Network(2, ()), [0, 1], [1, 2])
+    np.testing.assert_array_equal(bounds.below.coefficients, np.eye(2))
+    np.testing.assert_array_equal(bounds.values[-1].high, [1, 2])
+
+
+@pytest.mark.shared_data
+def test_the_published_congestion_controller_stays_in_its_bounds(shared_data: Path) -> None:
+    """Excellent conditions: latency gradient within 0.01 of 0, latency ratio of 1, send ratio 1."""
+    stored = np.load(shared_data / "policies" / "aurora_icml" / "aurora_icml.npz")
+    network = dense([(stored[f"W{i}"].T, stored[f"b{i}"]) for i in range(3)], Shape.TANH)
+    low, high = np.tile([-0.01, 1.0, 1.0], 10), np.tile([0.01, 1.01, 1.0], 10)
+    bounds, plain = linear_bounds(network, low, high), interval_bounds(network, low, high)[-1]
+    rng = np.random.default_rng(6)
+    share = rng.random((1000, 30))
+    share[:300] = rng.integers(0, 2, size=(300, 30))
+    box = bounds.values[-1]
+    outputs = infer(network, (low + share * (high - low)).astype(np.float32))[:, 0].astype(np.float64)
+    rounding = 1e-5  # of float32, far more than was ever seen
+    assert (outputs >= box.low[0] - rounding).all()
+    assert (outputs <= box.high[0] + rounding).all()
+    for point in share[:5] * (high - low) + low:
+        least, greatest = exact_values(network, np.clip(point, low, high))[-1][0]
+        assert box.low[0] <= least
+        assert greatest <= box.high[0]
+    assert box.high[0] - box.low[0] < 0.7 * (plain.high[0] - plain.low[0])

@@ -1,0 +1,108 @@
+"""Error bounds: zero where nothing is rounded, modest elsewhere, infinite where it may overflow."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from surefoot.network.linear import linear_bounds
+from surefoot.network.rounding import ACTIVATION_ULPS, LARGEST, error_bounds, overflows
+from surefoot.problem.network import (
+    Activation,
+    Affine,
+    Combine,
+    Constant,
+    Elementwise,
+    Network,
+    Node,
+    Pairing,
+    Pick,
+    Shape,
+    dense,
+    frozen,
+    frozen_indices,
+)
+
+
+def test_exact_nodes_add_no_error() -> None:
+    nodes: tuple[Node, ...] = (
+        Activation(0, Shape.RELU),
+        Activation(1, Shape.CLIP, (0.0, 1.0)),
+        Combine(1, 2, Pairing.MAXIMUM),
+    )
+    assert (error_bounds(Network(2, nodes), [-1, -1], [1, 1], input_rounding=False) == 0).all()
+    rounded = error_bounds(Network(2, nodes), [-1, -1], [1, 1], input_rounding=True)
+    np.testing.assert_allclose(rounded, 2.0**-24, rtol=1e-6)
+
+
+def test_one_dot_product_has_the_textbook_bound() -> None:
+    """gamma_{n+1} (|w| . |x| + |b|): n products and n sums."""
+    network = Network(3, (Affine(0, frozen([[1, -2, 3]]), frozen([4])),))
+    bound = error_bounds(network, [-1, -1, -1], [1, 1, 1], input_rounding=False)
+    np.testing.assert_allclose(bound, 4 * 2.0**-24 * 10, rtol=1e-5)
+
+
+def test_inner_errors_are_carried_by_the_weights() -> None:
+    network = Network(1, (Activation(0, Shape.TANH), Elementwise(1, Constant.MULTIPLY, frozen([1024]))))
+    bound = error_bounds(network, [-9], [9], input_rounding=False)
+    assert bound[0] == pytest.approx(1024 * (ACTIVATION_ULPS * 2.0**-23 + 2.0**-24), rel=1e-4)
+
+
+def test_a_layer_carries_the_error_of_its_input_in_full() -> None:
+    network = Network(1, (Affine(0, frozen([[8]]), frozen([0])),))
+    bound = error_bounds(network, [1], [1], input_rounding=True)
+    assert bound[0] == pytest.approx(8 * (1 + 2) * 2.0**-24, rel=1e-5)  # the input, a product and a sum
+
+
+def test_a_product_carries_the_errors_of_both_sides() -> None:
+    nodes: tuple[Node, ...] = (
+        Pick(0, frozen_indices([0])),
+        Pick(0, frozen_indices([1])),
+        Combine(1, 2, Pairing.MULTIPLY),
+    )
+    bound = error_bounds(Network(2, nodes), [2, 3], [2, 3], input_rounding=True)
+    assert bound[0] == pytest.approx(3 * 6 * 2.0**-24, rel=1e-5)
+
+
+def test_a_policy_of_usual_size_has_a_small_bound_and_better_values_make_it_smaller() -> None:
+    rng = np.random.default_rng(0)
+    sizes = [4, 32, 32, 2]
+    network = dense([(rng.normal(size=(b, a)) / np.sqrt(a), rng.normal(size=b)) for a, b in pairwise(sizes)])
+    low, high = [-0.5] * 4, [0.5] * 4
+    plain = error_bounds(network, low, high, input_rounding=True)
+    better = error_bounds(
+        network, low, high, input_rounding=True, values=linear_bounds(network, low, high).values
+    )
+    assert (plain < 1e-3).all()
+    assert (better < plain).all()
+    assert (better > 1e-8).all()
+
+
+def test_a_larger_box_has_a_larger_error() -> None:
+    network = dense([([[1, 2], [3, -4]], [1, 1]), ([[1, 1]], [0])])
+    bounds = [error_bounds(network, [-r, -r], [r, r], input_rounding=True)[0] for r in (0.1, 1.0, 10.0)]
+    assert bounds[0] < bounds[1] < bounds[2]
+
+
+def test_partial_sums_may_overflow_although_the_sum_does_not() -> None:
+    network = Network(2, (Affine(0, frozen([[1, -1]]), frozen([0])),))
+    point = [3e38, 3e38]
+    assert overflows(network, point, point)
+    assert not overflows(network, [1e38, 1e38], [1e38, 1e38])
+    assert error_bounds(network, point, point, input_rounding=False)[0] == np.inf
+
+
+def test_an_overflow_that_is_clipped_away_still_counts() -> None:
+    nodes: tuple[Node, ...] = (Combine(0, 0, Pairing.MULTIPLY), Activation(1, Shape.CLIP, (0.0, 1.0)))
+    assert overflows(Network(1, nodes), [0], [1e20])
+    assert not overflows(Network(1, nodes), [0], [1e18])
+
+
+def test_inputs_beyond_float32_overflow() -> None:
+    network = Network(1, (Activation(0, Shape.TANH),))
+    assert overflows(network, [0], [LARGEST * 1.01])
+    assert not overflows(network, [0], [LARGEST * 0.99])
+
+
+def test_division_by_zero_counts_as_overflow() -> None:
+    assert overflows(Network(1, (Elementwise(0, Constant.DIVIDE, frozen([0])),)), [1], [2])
