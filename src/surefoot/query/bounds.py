@@ -7,8 +7,11 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import TypeAlias
 
-from surefoot.problem.environment import Bool, Int
-from surefoot.query.formula import All, Atom, Formula, Relation
+import numpy as np
+
+from surefoot.problem.environment import Bool, Int, Real
+from surefoot.problem.inference import round_to_float32
+from surefoot.query.formula import All, AnyOf, Atom, Formula, Relation
 from surefoot.query.linear import Linear
 from surefoot.query.query import Quantity
 
@@ -20,15 +23,44 @@ _WORTH = Fraction(1, 1000)  # a tightening that gains less than this part of the
 
 
 def declared(quantities: Iterable[Quantity]) -> dict[str, Interval]:
-    """The bounds with which the quantities are declared; truth values are 0 to 1."""
+    """The bounds with which the quantities are declared; truth values are 0 to 1, float32 bounds float32."""
     box: dict[str, Interval] = {}
     for quantity in quantities:
         kind = quantity.kind
         if isinstance(kind, Bool):
             box[quantity.name] = (Fraction(0), Fraction(1))
+        elif isinstance(kind, Real) and kind.float32:
+            low, high = kind.low, kind.high
+            box[quantity.name] = (
+                None if low is None else float32_near(low, up=True),
+                None if high is None else float32_near(high, up=False),
+            )
         else:
             box[quantity.name] = (_fraction(kind.low), _fraction(kind.high))
     return box
+
+
+def float32_near(value: Fraction, up: bool) -> Fraction:
+    """The nearest float32 number on that side of a value (itself if it is one, the largest at the end)."""
+    near = _finite_float32(value)
+    exact = Fraction(float(near))
+    if exact < value if up else exact > value:
+        beyond = np.nextafter(near, np.float32(np.inf if up else -np.inf))
+        return Fraction(float(beyond)) if np.isfinite(beyond) else exact
+    return exact
+
+
+def float32_within(value: Fraction, bounds: Interval) -> Fraction:
+    """The float32 number nearest to a value within float32 bounds."""
+    low, high = bounds
+    near = Fraction(float(_finite_float32(value)))
+    near = near if low is None else max(near, low)
+    return near if high is None else min(near, high)
+
+
+def _finite_float32(value: Fraction) -> np.float32:
+    near = round_to_float32(value)
+    return near if np.isfinite(near) else np.copysign(np.finfo(np.float32).max, near)
 
 
 def whole_names(quantities: Iterable[Quantity]) -> frozenset[str]:
@@ -72,7 +104,12 @@ def tighten(
 ) -> dict[str, Interval] | None:
     """A box that still holds every solution of the formulas; None if there is none. Uses plain atoms only."""
     tight = dict(box)
-    plain = [a for f in formulas for a in (f.parts if isinstance(f, All) else (f,)) if isinstance(a, Atom)]
+    plain: list[Atom] = []
+    for formula in formulas:
+        if isinstance(formula, AnyOf) and not formula.parts:
+            return None
+        parts = formula.parts if isinstance(formula, All) else (formula,)
+        plain.extend(a for a in parts if isinstance(a, Atom))
     for _ in range(rounds):
         before = dict(tight)
         for atom in plain:

@@ -7,10 +7,12 @@ under the assignment (an index out of range where it is looked at, a division by
 from __future__ import annotations
 
 from fractions import Fraction
+from math import isfinite
 
 from surefoot.network.exact import exact_outputs
-from surefoot.problem.environment import Bool, Int
+from surefoot.problem.environment import Bool, Int, Real
 from surefoot.problem.evaluate import Undefined, evaluate
+from surefoot.problem.inference import round_to_float32
 from surefoot.problem.show import show
 from surefoot.query.query import Assignment, NetworkCall, Quantity, Query
 
@@ -44,9 +46,16 @@ def _within(quantity: Quantity, assignment: Assignment) -> str | None:
         return f"`{quantity.name}` = {value} is not an exact number"
     if isinstance(kind, Int) and Fraction(value).denominator != 1:
         return f"`{quantity.name}` = {value} is not a whole number"
+    if isinstance(kind, Real) and kind.float32 and not _is_float32(value):
+        return f"`{quantity.name}` = {value} is not a float32 number"
     if (kind.low is not None and value < kind.low) or (kind.high is not None and value > kind.high):
         return f"`{quantity.name}` = {value} is out of its bounds"
     return None
+
+
+def _is_float32(value: int | Fraction) -> bool:
+    near = float(round_to_float32(value))
+    return isfinite(near) and Fraction(near) == value
 
 
 def _plain(value: bool | int | Fraction) -> bool | int | Fraction:

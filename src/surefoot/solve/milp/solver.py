@@ -13,7 +13,7 @@ from surefoot.errors import Unsupported
 from surefoot.problem.environment import Bool
 from surefoot.problem.term import Term
 from surefoot.query.bounds import whole_names
-from surefoot.query.formula import AnyOf, Formula, Relation, normal, sharpen
+from surefoot.query.formula import Formula, Relation, normal, sharpen
 from surefoot.query.lower import Lowered, lower
 from surefoot.query.query import Answer, Assignment, Query, Sat, Undecided, Unsat, Why
 from surefoot.query.satisfies import satisfies
@@ -74,8 +74,6 @@ def decide(query: Query, seed: int, seconds: float) -> Answer:
     """Find any solution, polish it inward and check it exactly; if that fails, search for inner points."""
     deadline = monotonic() + seconds
     lowered, formulas = _normal_form(query)
-    if any(isinstance(f, AnyOf) and not f.parts for f in formulas):
-        return Unsat()
     known = ranges(lowered.query, formulas)
     if known is None:
         return Unsat()

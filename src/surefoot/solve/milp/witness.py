@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
 from surefoot.network.exact import exact_outputs
-from surefoot.problem.environment import Bool, Int
+from surefoot.problem.environment import Bool, Int, Real
+from surefoot.query.bounds import Interval, declared, float32_within
 from surefoot.query.linear import Linear, linearise, plus, scaled
 from surefoot.query.query import NetworkCall, Quantity, Query
 
@@ -26,6 +27,7 @@ def exact_assignment(
 ) -> dict[str, bool | int | Fraction]:
     """An exact assignment close to `floats`; `nearest` turns a free real value into a fraction."""
     outputs = {name for call in query.calls for name in call.outputs}
+    box = declared(query.quantities)
     values: Values = {}
     for quantity in query.quantities:
         if isinstance(quantity.kind, Bool | Int):
@@ -34,7 +36,7 @@ def exact_assignment(
     solved = solve_for_latest(equalities, rank, set(values))
     for quantity in query.quantities:
         if quantity.name not in values and quantity.name not in solved and quantity.name not in outputs:
-            values[quantity.name] = _into(quantity, nearest(floats[quantity.name]))
+            values[quantity.name] = _into(quantity, box[quantity.name], nearest(floats[quantity.name]))
     _complete(query, values, solved, floats)
     return {q.name: _typed(q, values[q.name]) for q in query.quantities}
 
@@ -98,12 +100,13 @@ def _outputs(call: NetworkCall, values: Values, solved: set[str], floats: Mappin
             values[name] = min(max(near, value - extra), value + extra)
 
 
-def _into(quantity: Quantity, value: Fraction) -> Fraction:
-    kind = quantity.kind
-    assert not isinstance(kind, Bool)
-    if kind.low is not None:
-        value = max(value, Fraction(kind.low))
-    return value if kind.high is None else min(value, Fraction(kind.high))
+def _into(quantity: Quantity, bounds: Interval, value: Fraction) -> Fraction:
+    """A value of this quantity's kind, moved into its bounds."""
+    if isinstance(quantity.kind, Real) and quantity.kind.float32:
+        return float32_within(value, bounds)
+    low, high = bounds
+    value = value if low is None else max(value, low)
+    return value if high is None else min(value, high)
 
 
 def _typed(quantity: Quantity, value: Fraction) -> bool | int | Fraction:

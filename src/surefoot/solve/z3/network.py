@@ -43,13 +43,14 @@ def assert_call(
     slack = call.slack or (Fraction(0),) * len(call.outputs)
     for name, value, extra in zip(call.outputs, values[-1], slack, strict=True):
         if extra:
-            solver.add(names[name] - value <= _rational(z3, context, extra))
-            solver.add(value - names[name] <= _rational(z3, context, extra))
+            solver.add(names[name] - value <= rational(z3, context, extra))
+            solver.add(value - names[name] <= rational(z3, context, extra))
         else:
             solver.add(names[name] == value)
 
 
-def _rational(z3: Any, context: Any, value: float | Fraction) -> Any:
+def rational(z3: Any, context: Any, value: float | Fraction) -> Any:
+    """An exact number; a weight that is none is refused."""
     try:
         exact = Fraction(value)
     except (ValueError, OverflowError):
@@ -60,8 +61,8 @@ def _rational(z3: Any, context: Any, value: float | Fraction) -> Any:
 def _sums(z3: Any, context: Any, node: Affine, inputs: list[Any]) -> list[Any]:
     totals = []
     for weights, bias in zip(node.weights.tolist(), node.bias.tolist(), strict=True):
-        parts = [_rational(z3, context, w) * x for w, x in zip(weights, inputs, strict=True) if w]
-        totals.append(z3.Sum(*parts, _rational(z3, context, bias)) if parts else _rational(z3, context, bias))
+        parts = [rational(z3, context, w) * x for w, x in zip(weights, inputs, strict=True) if w]
+        totals.append(z3.Sum(*parts, rational(z3, context, bias)) if parts else rational(z3, context, bias))
     return totals
 
 
@@ -69,9 +70,9 @@ def _node(z3: Any, context: Any, node: Node, values: list[list[Any]]) -> list[An
     match node:
         case Elementwise(source, kind, constant):
             pairs = zip(values[source], constant.tolist(), strict=True)
-            return [_with_constant(x, kind, _rational(z3, context, c)) for x, c in pairs]
+            return [_with_constant(x, kind, rational(z3, context, c)) for x, c in pairs]
         case Activation(source, shape, parameters):
-            limits = [_rational(z3, context, p) for p in parameters]
+            limits = [rational(z3, context, p) for p in parameters]
             return [_activation(z3, context, x, shape, limits) for x in values[source]]
         case Combine(left, right, Pairing.ADD):
             return [x + y for x, y in zip(values[left], values[right], strict=True)]
@@ -98,7 +99,7 @@ def _with_constant(x: Any, kind: Constant, constant: Any) -> Any:
 
 
 def _activation(z3: Any, context: Any, x: Any, shape: Shape, parameters: list[Any]) -> Any:
-    zero = _rational(z3, context, 0.0)
+    zero = rational(z3, context, 0.0)
     match shape:
         case Shape.RELU:
             return z3.If(x > 0, x, zero)

@@ -10,13 +10,14 @@ from math import isinf
 from typing import Any, ClassVar
 
 from surefoot.errors import Unsupported, missing
-from surefoot.problem.environment import Bool, Int
+from surefoot.problem.environment import Bool, Int, Real
 from surefoot.problem.term import Term
-from surefoot.query.query import Answer, Number, Query, Sat, Undecided, Unsat, Why
+from surefoot.query.bounds import declared, float32_within
+from surefoot.query.query import Answer, Assignment, Number, Query, Sat, Undecided, Unsat, Why
 from surefoot.query.satisfies import satisfies
 from surefoot.solve.protocol import Ask
 from surefoot.solve.remote import Question, remote_session
-from surefoot.solve.z3.network import assert_call
+from surefoot.solve.z3.network import assert_call, rational
 from surefoot.solve.z3.terms import translate, unsupported_operator
 
 _LONGEST = 2**31  # milliseconds that Z3 can count
@@ -53,13 +54,11 @@ def prepare(base: Query, seed: int) -> Question:
     solver = z3.Solver(ctx=context)
     solver.set("random_seed", seed)
     names = {q.name: _constant(z3, context, q.name, q.kind) for q in base.quantities}
-    for quantity in base.quantities:
-        kind = quantity.kind
-        if not isinstance(kind, Bool):
-            if kind.low is not None:
-                solver.add(names[quantity.name] >= _number(z3, context, kind.low))
-            if kind.high is not None:
-                solver.add(names[quantity.name] <= _number(z3, context, kind.high))
+    for name, (low, high) in declared(q for q in base.quantities if not isinstance(q.kind, Bool)).items():
+        if low is not None:
+            solver.add(names[name] >= rational(z3, context, low))
+        if high is not None:
+            solver.add(names[name] <= rational(z3, context, high))
     for constraint in base.constraints:
         solver.add(_holds(z3, context, constraint, names))
     for number, call in enumerate(base.calls):
@@ -74,7 +73,15 @@ def prepare(base: Query, seed: int) -> Question:
                 if (why := unsupported_operator(term)) is not None:
                     raise Unsupported(f"`z3` cannot take this query: {why}")
                 solver.add(_holds(z3, context, term, names))
-            return _answer(z3, solver, Query(base.quantities, base.constraints + more, base.calls), names)
+            query = Query(base.quantities, base.constraints + more, base.calls)
+            answer = _answer(z3, solver, query, names)
+            if isinstance(answer, Sat) and (rounded := _rounded(query, answer.assignment)):
+                for name, value in rounded.items():
+                    solver.add(names[name] == rational(z3, context, value))
+                answer = _answer(z3, solver, query, names)
+                if isinstance(answer, Unsat):
+                    return Undecided(Why.NUMERICS, "no solution at the float32 numbers next to a real one")
+            return _checked(query, answer)
         finally:
             solver.pop()
 
@@ -84,10 +91,6 @@ def prepare(base: Query, seed: int) -> Question:
 def _constant(z3: Any, context: Any, name: str, kind: object) -> Any:
     make = z3.Bool if isinstance(kind, Bool) else z3.Int if isinstance(kind, Int) else z3.Real
     return make(name, ctx=context)
-
-
-def _number(z3: Any, context: Any, value: int | Fraction) -> Any:
-    return z3.IntVal(value, ctx=context) if isinstance(value, int) else z3.RealVal(str(value), ctx=context)
 
 
 def _holds(z3: Any, context: Any, term: Term, names: dict[str, Any]) -> Any:
@@ -113,9 +116,21 @@ def _answer(z3: Any, solver: Any, query: Query, names: dict[str, Any]) -> Answer
         if z3.is_algebraic_value(value):
             return Undecided(Why.NUMERICS, f"`{name}` = {value} is irrational")
         assignment[name] = _exact(z3, value)
-    if (complaint := satisfies(query, assignment)) is not None:
-        return Undecided(Why.NUMERICS, f"Z3's model fails the exact check: {complaint}")
     return Sat(assignment)
+
+
+def _checked(query: Query, answer: Answer) -> Answer:
+    if isinstance(answer, Sat) and (complaint := satisfies(query, answer.assignment)) is not None:
+        return Undecided(Why.NUMERICS, f"Z3's model fails the exact check: {complaint}")
+    return answer
+
+
+def _rounded(query: Query, assignment: Assignment) -> dict[str, Fraction]:
+    """The float32 quantities at the nearest float32 number within their bounds; nothing if all are there."""
+    float32 = [q for q in query.quantities if isinstance(q.kind, Real) and q.kind.float32]
+    box = declared(float32)
+    values = {name: float32_within(Fraction(assignment[name]), bounds) for name, bounds in box.items()}
+    return values if any(values[name] != assignment[name] for name in values) else {}
 
 
 def _exact(z3: Any, value: Any) -> Number:

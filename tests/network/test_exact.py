@@ -1,0 +1,95 @@
+from fractions import Fraction
+from random import Random
+from time import perf_counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.exact_network import exact_values
+
+from surefoot.errors import InvalidProblem, Unsupported
+from surefoot.network.exact import dyadic, exact_outputs
+from surefoot.problem.inference import infer
+from surefoot.problem.network import (
+    Activation,
+    Affine,
+    Combine,
+    Constant,
+    Elementwise,
+    Join,
+    Network,
+    Pairing,
+    Pick,
+    Shape,
+    dense,
+    frozen,
+    frozen_indices,
+)
+
+THIRD = Fraction(1, 3)
+
+
+def after(*nodes: object) -> list[Fraction]:
+    """A network of these nodes at 1/3, -2."""
+    return exact_outputs(Network(2, nodes), [THIRD, Fraction(-2)])
+
+
+def test_every_kind_of_node() -> None:
+    assert after() == [THIRD, -2]
+    assert after(Affine(0, frozen([[3, 0.5], [0, 0]]), frozen([1, -7]))) == [1, -7]
+    assert after(Elementwise(0, Constant.ADD, frozen([1, 0.5]))) == [1 + THIRD, Fraction(-3, 2)]
+    assert after(Elementwise(0, Constant.MULTIPLY, frozen([3, 0]))) == [1, 0]
+    assert after(Elementwise(0, Constant.DIVIDE, frozen([3, -5]))) == [Fraction(1, 9), Fraction(2, 5)]
+    assert after(Activation(0, Shape.RELU)) == [THIRD, 0]
+    assert after(Activation(0, Shape.LEAKY_RELU, (0.25,))) == [THIRD, Fraction(-1, 2)]
+    assert after(Activation(0, Shape.LEAKY_RELU, (-0.5,))) == [THIRD, 1]
+    assert after(Activation(0, Shape.CLIP, (-1.5, 0.25))) == [Fraction(1, 4), Fraction(-3, 2)]
+    assert after(Activation(0, Shape.CLIP, (1.0, -1.0))) == [-1, -1]
+    assert after(Pick(0, frozen_indices([1, 1, 0])), Join((1, 0))) == [-2, -2, THIRD, THIRD, -2]
+    halves = Elementwise(0, Constant.MULTIPLY, frozen([-0.5, -0.5]))
+    assert after(halves, Combine(0, 1, Pairing.ADD)) == [Fraction(1, 6), -1]
+    assert after(halves, Combine(0, 1, Pairing.MAXIMUM)) == [THIRD, 1]
+    assert after(halves, Combine(0, 1, Pairing.MULTIPLY)) == [Fraction(-1, 18), -2]
+
+
+@settings(deadline=None)
+@given(st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), max_size=5))
+def test_dyadic_is_exact(numbers: list[float]) -> None:
+    whole, exponent = dyadic(frozen(numbers))
+    assert exponent >= 0
+    assert [Fraction(int(n), 2**exponent) for n in whole] == [Fraction(x) for x in numbers]
+
+
+def random_network(seed: int, *widths: int) -> Network:
+    generator = np.random.default_rng(seed)
+    shapes = zip(widths[1:], widths, strict=False)
+    return dense([(generator.normal(size=s), generator.normal(size=s[0])) for s in shapes])
+
+
+def test_agrees_with_enclosures_and_is_close_to_float32() -> None:
+    network, random = random_network(1, 4, 8, 8, 3), Random(1)
+    for _ in range(5):
+        inputs = [Fraction(random.randrange(-999, 999), 128) for _ in range(4)]
+        exact = exact_outputs(network, inputs)
+        assert [(v, v) for v in exact] == exact_values(network, inputs)[-1]
+        floats = infer(network, np.array([[float(x) for x in inputs]], dtype=np.float32))[0]
+        assert np.allclose([float(v) for v in exact], floats, rtol=1e-4, atol=1e-4)
+
+
+def test_layers_of_a_hundred_take_a_moment() -> None:
+    network = random_network(2, 100, 100, 100, 100)
+    start = perf_counter()
+    exact_outputs(network, [THIRD] * 100)
+    assert perf_counter() - start < 2
+
+
+def test_refuses_what_has_no_exact_value() -> None:
+    with pytest.raises(Unsupported, match="tanh"):
+        after(Activation(0, Shape.TANH))
+    with pytest.raises(InvalidProblem, match="not a finite number"):
+        after(Affine(0, frozen([[np.nan, 1]]), frozen([0])))
+    with pytest.raises(InvalidProblem, match="divides by zero"):
+        after(Elementwise(0, Constant.DIVIDE, frozen([0, 1])))
+    with pytest.raises(InvalidProblem, match="2 inputs, not 1"):
+        exact_outputs(Network(2, ()), [THIRD])

@@ -1,0 +1,65 @@
+import re
+from fractions import Fraction
+
+import pytest
+
+from surefoot.problem.environment import Bool, Int, Real
+from surefoot.problem.network import dense
+from surefoot.problem.term import Const, Var, array, ite
+from surefoot.query.query import NetworkCall, Quantity, Query
+from surefoot.query.satisfies import satisfies
+
+x, n, p, y = Var("x"), Var("n"), Var("p"), Var("y")
+TENTH = Fraction(1, 10)
+QUERY = Query(
+    (
+        Quantity("x", Real(Fraction(0), Fraction(1))),
+        Quantity("n", Int(0, 5)),
+        Quantity("p", Bool()),
+        Quantity("y", Real()),
+    ),
+    (ite(p, array(1, 2, 3)[n] <= 2, x < Const(TENTH)),),
+    (NetworkCall(dense([([[3.0]], [-1.0]), ([[1.0]], [0.5])]), (x,), ("y",), (TENTH,)),),
+)
+GOOD = {"x": Fraction(1), "n": 1, "p": True, "y": Fraction(5, 2)}
+
+
+def test_accepts_what_holds() -> None:
+    assert satisfies(QUERY, GOOD) is None
+    assert satisfies(QUERY, GOOD | {"y": Fraction(5, 2) - TENTH}) is None
+    assert satisfies(QUERY, GOOD | {"n": Fraction(1)}) is None
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"x": 1 + Fraction(1, 10**30)}, "`x` = .* is out of its bounds"),
+        ({"x": 0.5}, "`x` = 0.5 is not an exact number"),
+        ({"n": Fraction(1, 2)}, "`n` = 1/2 is not a whole number"),
+        ({"p": 1}, "`p` = 1 is not a truth value"),
+        ({"n": 2}, "does not hold"),
+        ({"n": 5}, "is undefined: index 5"),
+        ({"p": False}, "does not hold"),
+        ({"y": Fraction(5, 2) + TENTH + Fraction(1, 10**30)}, "`y` is not the output of network call 0"),
+    ],
+)
+def test_names_the_first_thing_that_fails(change: dict[str, object], complaint: str) -> None:
+    found = satisfies(QUERY, GOOD | change)
+    assert found is not None
+    assert re.search(complaint, found)
+
+
+def test_misses_a_value() -> None:
+    assert satisfies(QUERY, {k: v for k, v in GOOD.items() if k != "n"}) == "`n` has no value"
+
+
+def test_a_part_that_is_not_looked_at_may_be_undefined() -> None:
+    values = {"x": Fraction(0), "n": 5, "p": False, "y": Fraction(1, 2)}
+    assert satisfies(QUERY, values) is None
+
+
+def test_float32_quantities_take_float32_numbers_only() -> None:
+    query = Query((Quantity("x", Real(float32=True)),), ())
+    assert satisfies(query, {"x": Fraction(1, 3)}) == "`x` = 1/3 is not a float32 number"
+    assert satisfies(query, {"x": Fraction(10) ** 50}) is not None
+    assert satisfies(query, {"x": Fraction(3, 2**20)}) is None
