@@ -77,7 +77,7 @@ class Bmc:
                 budget.progress(f"bmc: looking for a violation after {k} steps")
                 if budget.spent():
                     return self._partial(Unknown(Reason.TIMEOUT, f"the budget ended before k = {k}"), known)
-                match self._level(problem, k, budget):
+                match self._level(problem, k, budget, deeper=limit is None or k < limit):
                     case Clear(last):
                         known = k if doubt is None else known
                         if last and doubt is None:
@@ -109,7 +109,7 @@ class Bmc:
             return unknown
         return Unknown(unknown.reason, unknown.detail, known, self.solver.name)
 
-    def _level(self, problem: Problem, k: int, budget: Budget) -> Clear | Doubt | Verdict:
+    def _level(self, problem: Problem, k: int, budget: Budget, deeper: bool) -> Clear | Doubt | Verdict:
         encoded = unroll(problem, k)
         goal = violation(encoded, problem, k)
         with self.solver.session(encoded.query, seconds=budget.remaining()) as ask:
@@ -121,16 +121,16 @@ class Bmc:
                         return Unknown(REASONS[why], f"k = {k}: {detail}")
             if encoded.faithful is not None:
                 return Doubt(Unknown(Reason.INCOMPLETE, encoded.faithful))
-            return self._frontier(encoded, k, ask)
+            return self._frontier(encoded, k, ask, deeper)
 
-    def _frontier(self, encoded: Encoded, k: int, ask: Ask) -> Clear | Doubt | Verdict:
+    def _frontier(self, encoded: Encoded, k: int, ask: Ask, deeper: bool) -> Clear | Doubt | Verdict:
         """No violation at k: is there any run of k steps, and do all its next steps stay in range?"""
         match ask():
             case Unsat():
                 return Vacuous("no state satisfies the initial condition") if k == 0 else Clear(last=True)
             case Undecided(why, detail):
                 return Unknown(REASONS[why], f"k = {k}: {detail}")
-        outside = encoded.escape(k)
+        outside = encoded.escape(k) if deeper else None
         if outside is not None and outside != FALSE:
             match ask(outside):
                 case Sat():

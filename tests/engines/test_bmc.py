@@ -1,0 +1,122 @@
+"""Bounded model checking: on the table of small examples, and its logic with scripted answers."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from surefoot.engines.bmc import Bmc
+from surefoot.problem.property import Eventually, Never, Within
+from surefoot.problem.term import Var
+from surefoot.query.query import Sat, Undecided, Unsat, Why
+from surefoot.run import verify
+from surefoot.solve import SOLVERS
+from surefoot.solve.scripted import Scripted
+from surefoot.verdict.verdict import Holds, Reason, Unknown, Vacuous, Violated
+from surefoot.work.budget import Budget
+from tests.certify.test_replay import counter
+from tests.examples import EXAMPLES, Example
+
+X = Var("x")
+# Here a proof must cover both actions of a tie, or a control that is off by its rounding error: no run that
+# replays violates the property, and none may be called safe.
+WITHIN_ROUNDING = ("tie-to-rest", "tie-to-up", "clipped-in-time")
+SOON = 8  # deeper than every shortest violation in the table
+
+
+@pytest.mark.parametrize("solver", list(SOLVERS))
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda e: e.name)
+def test_examples_are_never_contradicted(example: Example, solver: str) -> None:
+    engine = Bmc(SOLVERS[solver](), depth=SOON)
+    if engine.objection(example.problem) is not None:
+        pytest.skip(f"{solver} objects: {engine.objection(example.problem)}")
+    verdict = verify(example.problem, engine, Budget(60)).verdict
+    match verdict:
+        case Violated(trace):
+            assert not example.holds
+            assert len(trace.moves) == example.steps
+        case Holds(None):
+            assert example.holds
+        case Holds(up_to):
+            assert example.holds or (example.steps or 0) > up_to
+        case Unknown():
+            assert verdict.reason is not Reason.SPURIOUS or example.name in WITHIN_ROUNDING
+        case Vacuous():
+            assert example.holds
+
+
+CLEAR = (Unsat(), Sat({}), Unsat())  # no violation, some run, no step out of range
+
+
+def scripted(*answers: object) -> Bmc:
+    return Bmc(Scripted(answers))  # type: ignore[arg-type]
+
+
+def test_the_budget_ends_the_search_and_knowledge_is_kept() -> None:
+    engine = scripted(*CLEAR, *CLEAR, Undecided(Why.TIMEOUT, "slow"))
+    verdict = engine.check(counter(), Budget(60))
+    assert verdict == Unknown(Reason.TIMEOUT, "k = 2: slow", 1, "scripted")
+
+
+def test_no_budget_no_answer() -> None:
+    assert isinstance(verdict := scripted().check(counter(), Budget(0)), Unknown)
+    assert verdict.reason is Reason.TIMEOUT
+    assert verdict.holds_up_to is None
+
+
+def test_an_empty_initial_condition_is_vacuous() -> None:
+    assert isinstance(scripted(Unsat(), Unsat()).check(counter(), Budget(60)), Vacuous)
+
+
+def test_no_longer_run_means_all_runs_were_examined() -> None:
+    verdict = scripted(*CLEAR, Unsat(), Unsat()).check(counter(), Budget(60))
+    assert verdict == Holds(None, "scripted", as_asked=True)
+
+
+def test_a_depth_limit_is_not_what_the_property_asked() -> None:
+    engine = Bmc(Scripted((*CLEAR, Unsat(), Sat({}))), depth=1)
+    assert engine.check(counter(), Budget(60)) == Holds(1, "scripted", as_asked=False)
+
+
+def test_a_bounded_property_is_answered_as_asked() -> None:
+    engine = scripted(*CLEAR, Unsat(), Sat({}))
+    assert engine.check(counter(Never(X >= 3, steps=1)), Budget(60)) == Holds(1, "scripted", as_asked=True)
+
+
+def test_a_lying_solver_does_not_make_a_violation() -> None:
+    lie = {"x@0": 0, "output[0]@0": 1, "output[1]@0": 0}
+    engine = Bmc(Scripted((Sat(lie), Sat(lie))), depth=0)
+    verdict = engine.check(counter(), Budget(60))
+    assert isinstance(verdict, Unknown)
+    assert verdict.reason is Reason.SPURIOUS
+
+
+def test_an_interrupt_keeps_what_is_known() -> None:
+    class Interrupting(Scripted):
+        def session(self, base, *, seconds):  # type: ignore[no-untyped-def]
+            if self.asked:
+                raise KeyboardInterrupt
+            return super().session(base, seconds=seconds)
+
+    verdict = Bmc(Interrupting(CLEAR)).check(counter(), Budget(60))
+    assert isinstance(verdict, Unknown)
+    assert (verdict.reason, verdict.holds_up_to) == (Reason.INTERRUPTED, 0)
+
+
+def test_objections_are_sentences() -> None:
+    assert "Eventually" in (Bmc().objection(counter(Eventually(X >= 3))) or "")
+    assert Bmc(Scripted((), refusal="no")).objection(counter()) == "no"
+
+
+@pytest.mark.parametrize("solver", list(SOLVERS))
+def test_a_run_that_ends_early_violates_within(solver: str) -> None:
+    """From 0 the counter can reach 4 in two steps, where it stalls below the goal of 6 for ever."""
+    verdict = verify(counter(Within(X >= 5, 3, after=1)), Bmc(SOLVERS[solver]()), Budget(60)).verdict
+    assert isinstance(verdict, Violated)
+
+
+def test_never_with_a_fraction_bound_is_decided_exactly() -> None:
+    bound = Fraction(9, 2)
+    verdict = verify(counter(Never(X >= bound, steps=4)), Bmc(), Budget(60)).verdict
+    assert verdict == Holds(4, "milp", as_asked=True)
