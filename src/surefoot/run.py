@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterable, Mapping
+from fractions import Fraction
 from importlib.metadata import PackageNotFoundError, version
 
 from surefoot.certify.replay import replay
 from surefoot.engines import ENGINES
 from surefoot.engines.protocol import Engine
 from surefoot.errors import Unsupported
+from surefoot.problem.environment import Real
+from surefoot.problem.inference import contains_float32
 from surefoot.problem.policy import NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.validate import validate
 from surefoot.transform.discretise import discretise
-from surefoot.verdict.verdict import Reason, Result, Unknown, Verdict, Violated
+from surefoot.verdict.verdict import Reason, Result, Unknown, Vacuous, Verdict, Violated
 from surefoot.work.budget import Budget
 
 PACKAGES = ("surefoot", "numpy", "highspy", "z3-solver", "onnx")
@@ -36,7 +39,7 @@ def verify(
     if (why := engine.objection(executed)) is not None:
         raise Unsupported(why, fix="run `surefoot engines MODEL` to see which engine can take it")
     searching = budget.elapsed()
-    verdict = _guarded(engine, executed, budget)
+    verdict = _without_starts(executed) or _guarded(engine, executed, budget)
     replaying = budget.elapsed()
     verdict, certified = certify(executed, lift(verdict))
     return Result(
@@ -64,6 +67,16 @@ def choose(problem: Problem, engines: Iterable[Engine]) -> Engine:
             return engine
         objections.append(f"{engine.name}: {why}")
     raise Unsupported("no engine can take this problem (" + "; ".join(objections) + ")")
+
+
+def _without_starts(problem: Problem) -> Vacuous | None:
+    """A variable restricted to float32 may have no value at all, which no solver over the reals can see."""
+    for variable in problem.environment.variables:
+        match variable.kind:
+            case Real(Fraction() | int() as low, Fraction() | int() as high, True):
+                if not contains_float32(Fraction(low), Fraction(high)):
+                    return Vacuous(f"`{variable.name}` lies between two neighbouring float32 numbers")
+    return None
 
 
 def _guarded(engine: Engine, problem: Problem, budget: Budget) -> Verdict:

@@ -125,7 +125,7 @@ def test_problem() -> None:
     assert problem.environment.initial == ((x <= Fraction(1, 4)) | (Const(Fraction(3, 4)) <= x)) & (
         Const(0) < x
     )
-    assert problem.property == Never(Var("output[0]") <= x)
+    assert problem.property == Never(Var("output[0]") <= x, steps=0)
     assert isinstance(problem.policy, NeuralPolicy)
     assert problem.policy.choose is Choose.VALUE
     assert [c.name for c in problem.environment.controls] == ["Y_0"]

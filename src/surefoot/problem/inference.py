@@ -152,3 +152,11 @@ def round_to_float32(value: bool | int | float | Fraction) -> np.float32:
     best = min(abs(Fraction(float(c)) - exact) for c in near)
     ties = [c for c in near if abs(Fraction(float(c)) - exact) == best]
     return ties[0] if len(ties) == 1 else next(c for c in ties if not int(c.view(np.uint32)) & 1)
+
+
+def contains_float32(low: Fraction, high: Fraction) -> bool:
+    """Is there a finite float32 number between two exact numbers?"""
+    first = round_to_float32(low)
+    if first == -np.inf or (np.isfinite(first) and Fraction(float(first)) < low):
+        first = np.nextafter(first, np.float32(np.inf))
+    return bool(np.isfinite(first)) and Fraction(float(first)) <= high

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
-import numpy as np
-
 from surefoot.errors import InvalidProblem
 from surefoot.formats.vnnlib.box import shown_number
 from surefoot.formats.vnnlib.specification import (
@@ -17,7 +13,7 @@ from surefoot.formats.vnnlib.specification import (
 )
 from surefoot.problem import names
 from surefoot.problem.environment import Component, Control, Environment, Real, Variable
-from surefoot.problem.inference import round_to_float32
+from surefoot.problem.inference import contains_float32
 from surefoot.problem.network import Network
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
@@ -46,7 +42,7 @@ def to_problem(network: Network, specification: Specification, name: str) -> Pro
         controls=tuple(Control(n) for n in raw),
     )
     policy = NeuralPolicy(network, tuple(Var(n) for n in inputs), choose=Choose.VALUE)
-    return Problem(name, environment, policy, Never(substitute(bad, raw)))
+    return Problem(name, environment, policy, Never(substitute(bad, raw), steps=0))
 
 
 def _split(constraint: Term) -> tuple[Term, Term]:
@@ -65,11 +61,7 @@ def _split(constraint: Term) -> tuple[Term, Term]:
 def no_float32_point(specification: Specification) -> str | None:
     """The sentence that says which input has no float32 number in its interval; None if each has one."""
     for index, (low, high) in enumerate(zip(specification.low, specification.high, strict=True)):
-        first = float(round_to_float32(low))
-        if Fraction(first) < low if np.isfinite(first) else first < 0:
-            with np.errstate(over="ignore"):
-                first = float(np.nextafter(np.float32(first), np.float32(np.inf)))
-        if not np.isfinite(first) or Fraction(first) > high:
+        if not contains_float32(low, high):
             where = f"between {shown_number(low)} and {shown_number(high)}"
             return f"input {input_name(index)} lies {where}, where there is no float32 number"
     return None
