@@ -38,6 +38,11 @@ STRUCTURE = [
         "3:1: this `(` is not closed; fix: add the missing `)`",
     ),
     Bad(
+        "open-long-before-the-end",
+        START + "(assert (>= X_0 0)\n" + OUTPUT * 200 + ")",
+        "3:1: this `(` is not closed; fix: add the missing `)`",
+    ),
+    Bad(
         "closed-twice",
         START + BOX + "(assert (<= Y_0 0)))\n",
         "5:20: `)` closes nothing; fix: remove it, or add the `(` that it closes",
