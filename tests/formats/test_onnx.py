@@ -392,3 +392,9 @@ def test_a_tensor_may_not_be_expanded_without_limit() -> None:
     data = model([node("Expand", "x s", "e"), node("Add", "e e")], (1, 1), {"s": [2**20, 2**20]})
     with pytest.raises(Unsupported, match="more than 33554432 entries"):
         read_onnx_bytes(data)
+
+
+def test_comparison_takes_equal_infinities_as_equal() -> None:
+    data = model([node("MatMul", "x W")], (1, 4), {"W": np.full((4, 1), 3e38, np.float32)})
+    result = compare_with_onnxruntime(data, read_onnx_bytes(data), samples=50)
+    assert result.unexplained == 0

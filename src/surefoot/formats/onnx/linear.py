@@ -85,12 +85,12 @@ def _blocks(
 
 def gemm(builder: Builder, given: Arguments) -> list[Value]:
     """alpha * A B + beta * C; with alpha = 1, one affine node."""
-    if given.integer("transA", 0):
+    if given.flag("transA", False):
         raise Unsupported("Gemm with transA = 1", fix="transpose the input before it")
     left, right, bias = given.value(0), given.value(1), given.optional(2)
     if len(left.shape) != 2 or len(right.shape) != 2:
         raise ValueError("Gemm multiplies matrices")
-    if given.integer("transB", 0):
+    if given.flag("transB", False):
         right = Known(right.array.T) if isinstance(right, Known) else Signal(right.source, right.layout.T)
     if isinstance(left, Known) and isinstance(right, Known):
         raise Unsupported("Gemm of constants alone", fix="fold constants before exporting")
@@ -126,7 +126,7 @@ def _reduced(builder: Builder, given: Arguments) -> tuple[Signal, int]:
         raise Unsupported(f"{given.op} of a constant", fix="fold constants before exporting")
     axes = named if named is not None else given.whole(1, "the axes")
     rank = value.layout.ndim
-    if not axes and given.integer("noop_with_empty_axes", 0):
+    if not axes and given.flag("noop_with_empty_axes", False):
         return value, 1
     summed = {axis_within(a, rank) for a in axes} if axes else set(range(rank))
     kept = [a for a in range(rank) if a not in summed]
@@ -136,7 +136,7 @@ def _reduced(builder: Builder, given: Arguments) -> tuple[Signal, int]:
     builder.reserve(places.shape[0] * builder.widths[number])
     weights = np.zeros((places.shape[0], builder.widths[number]), np.float32)
     weights[np.arange(places.shape[0])[:, None], places] = 1
-    keeps = given.integer("keepdims", 1)
+    keeps = given.flag("keepdims", True)
     shape = [1 if a in summed else value.shape[a] for a in range(rank) if keeps or a not in summed]
     return affine(builder, number, weights, tuple(shape)), count
 
@@ -144,7 +144,7 @@ def _reduced(builder: Builder, given: Arguments) -> tuple[Signal, int]:
 def batch_normalization(builder: Builder, given: Arguments) -> list[Value]:
     """x * m + a per channel, as runtimes do: m = scale / sqrt(variance + epsilon), a = B - mean * m."""
     value = given.value(0)
-    if given.integer("training_mode", 0) or given.results > 1 or not given.integer("spatial", 1):
+    if given.flag("training_mode", False) or given.results > 1 or not given.flag("spatial", True):
         raise Unsupported(
             "BatchNormalization in training mode", fix="export in evaluation mode (model.eval())"
         )

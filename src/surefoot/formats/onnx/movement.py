@@ -64,7 +64,7 @@ def _reshape(array: Tensor, given: Arguments, _: Builder) -> list[Tensor]:
     wanted = given.whole(1, "the shape")
     if wanted is None:
         raise InvalidProblem("Reshape has no shape", fix="export the network again")
-    keeps_zero = given.integer("allowzero", 0) == 1
+    keeps_zero = given.flag("allowzero", False)
     if any(d == 0 and not keeps_zero and i >= array.ndim for i, d in enumerate(wanted)):
         raise InvalidProblem(
             f"shape {list(array.shape)} cannot become {list(wanted)}", fix="export the network again"
@@ -153,7 +153,7 @@ def _split(array: Tensor, given: Arguments, _: Builder) -> list[Tensor]:
             raise InvalidProblem("Split has no outputs", fix="export the network again")
         each = -(-size // parts)  # all equal, the last one may be smaller
         sizes = tuple(min(each, max(0, size - each * i)) for i in range(parts)) if parts <= size else ()
-    if not sizes or sum(sizes) != size or min(sizes) < 0:
+    if len(sizes) != given.results or sum(sizes) != size or min(sizes) < 0:
         raise InvalidProblem(
             f"parts of {list(sizes)[:12]} do not fill {size} entries", fix="export the network again"
         )

@@ -101,6 +101,10 @@ class Arguments:
         found = self.attributes.get(name, default)
         return found if isinstance(found, int) else self._wrong(name, "an integer")
 
+    def flag(self, name: str, default: bool) -> bool:
+        found = self.integer(name, int(default))
+        return bool(found) if found in (0, 1) else self._wrong(name, "0 or 1")
+
     def integers(self, name: str) -> tuple[int, ...] | None:
         found = self.attributes.get(name)
         if found is None:
