@@ -11,7 +11,7 @@ import numpy as np
 
 from surefoot.problem.environment import Bool, Int, Real
 from surefoot.problem.inference import round_to_float32
-from surefoot.query.formula import All, AnyOf, Atom, Formula, Relation
+from surefoot.query.formula import All, AnyOf, Atom, Formula, Relation, all_of, any_of
 from surefoot.query.linear import Linear
 from surefoot.query.query import Quantity
 
@@ -125,6 +125,31 @@ def tighten(
         if tight == before:
             break
     return None if any(is_empty(b) for b in tight.values()) else tight
+
+
+def simplify(formula: Formula, box: Box) -> Formula:
+    """The same formula within the box, without the parts that are true or false everywhere in it."""
+    match formula:
+        case All(parts):
+            return all_of(simplify(p, box) for p in parts)
+        case AnyOf(parts):
+            return any_of(simplify(p, box) for p in parts)
+        case Atom():
+            return AnyOf() if _fails(formula, box) else All() if _succeeds(formula, box) else formula
+
+
+def _succeeds(atom: Atom, box: Box) -> bool:
+    """Is an atom true everywhere in the box?"""
+    low, high = interval(atom.linear, box)
+    if high is None:
+        return False
+    match atom.relation:
+        case Relation.LE:
+            return high <= 0
+        case Relation.LT:
+            return high < 0
+        case Relation.EQ:
+            return low == high == 0
 
 
 def _fails(atom: Atom, box: Box) -> bool:

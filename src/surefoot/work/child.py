@@ -19,6 +19,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from multiprocessing.connection import Connection, Pipe
+from time import monotonic
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -29,7 +30,7 @@ Result = TypeVar("Result")
 _START = (
     "import sys; sys.path[:] = sys.argv[3:]; from surefoot.work.child import serve; serve(*sys.argv[1:3])"
 )
-_LONGEST_WAIT = 1e6  # seconds; a poll takes no infinity
+_LOOK_UP = 0.2  # seconds; ^C may have been delivered to another thread, which does not end a wait
 _GRACE = 0.5  # seconds in which a finished child must have died
 _MEMORY_SIGNS = ("MemoryError", "bad_alloc", "out of memory", "Cannot allocate")
 
@@ -94,8 +95,10 @@ class Worker:
         answered = False
         try:
             self._line.send((function, args))
-            if not self._line.poll(min(max(0.0, seconds), _LONGEST_WAIT)):
-                raise TimedOut(f"no answer within {seconds:g} s")
+            deadline = monotonic() + seconds
+            while not self._line.poll(min(max(0.0, deadline - monotonic()), _LOOK_UP)):
+                if monotonic() >= deadline:
+                    raise TimedOut(f"no answer within {seconds:g} s")
             worked, result = self._line.recv()
             answered = True
         except (EOFError, ConnectionError):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import isfinite
 
 import numpy as np
 
 from surefoot.errors import Unsupported
+from surefoot.network.exact import exact_outputs
 from surefoot.network.interval import interval_bounds
 from surefoot.network.linear import linear_bounds
 from surefoot.network.outward import Box
@@ -45,7 +45,7 @@ def ranges(query: Query, formulas: tuple[Formula, ...], *, quick: bool = False) 
                 postponed.append((number, call))
                 continue
             found[number] = _network(call, inputs, quick)
-            _note_outputs(call, found[number][-1], box)
+            _note_outputs(call, _outputs(call, inputs, found[number][-1]), box)
             if any(is_empty(box[name]) for name in call.outputs):
                 return None
             box = tighten(box, formulas, whole)
@@ -68,12 +68,21 @@ def _network(call: NetworkCall, inputs: list[Interval], quick: bool) -> tuple[Bo
     return boxes
 
 
-def _note_outputs(call: NetworkCall, last: Box, box: dict[str, Interval]) -> None:
+def _outputs(call: NetworkCall, inputs: list[Interval], last: Box) -> list[Interval]:
+    """The ranges of the outputs; where every input is fixed, their exact values."""
+    point = [low for low, high in inputs if low is not None and low == high]
+    if len(point) == len(inputs):
+        return [(value, value) for value in exact_outputs(call.network, point)]
+    ends = zip(last.low.tolist(), last.high.tolist(), strict=True)
+    return [(Fraction(low), Fraction(high)) for low, high in ends]
+
+
+def _note_outputs(call: NetworkCall, outputs: list[Interval], box: dict[str, Interval]) -> None:
     slack = call.slack or (Fraction(0),) * len(call.outputs)
-    for name, low, high, extra in zip(call.outputs, last.low, last.high, slack, strict=True):
-        assert isfinite(low)
-        assert isfinite(high)
-        box[name] = intersect(box[name], (Fraction(float(low)) - extra, Fraction(float(high)) + extra))
+    for name, (low, high), extra in zip(call.outputs, outputs, slack, strict=True):
+        assert low is not None
+        assert high is not None
+        box[name] = intersect(box[name], (low - extra, high + extra))
 
 
 def _unbounded(call: NetworkCall, box: dict[str, Interval]) -> Unsupported:

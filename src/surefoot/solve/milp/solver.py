@@ -12,8 +12,8 @@ from typing import ClassVar
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Bool
 from surefoot.problem.term import Term
-from surefoot.query.bounds import whole_names
-from surefoot.query.formula import Formula, Relation, normal, sharpen
+from surefoot.query.bounds import simplify, whole_names
+from surefoot.query.formula import AnyOf, Formula, Relation, normal, sharpen
 from surefoot.query.lower import Lowered, lower
 from surefoot.query.query import Answer, Assignment, Query, Sat, Undecided, Unsat, Why
 from surefoot.query.satisfies import satisfies
@@ -76,6 +76,9 @@ def decide(query: Query, seed: int, seconds: float) -> Answer:
     lowered, formulas = _normal_form(query)
     known = ranges(lowered.query, formulas)
     if known is None:
+        return Unsat()
+    formulas = tuple(simplify(f, known.box) for f in formulas)
+    if any(f == AnyOf() for f in formulas):
         return Unsat()
     trouble = ""
     for margin in (0.0, _SEARCH_MARGIN):

@@ -1,0 +1,99 @@
+from fractions import Fraction
+from time import monotonic
+
+import pytest
+from tests.solve.examples import RELU, hard_query, real, relu
+
+from surefoot.errors import Unsupported
+from surefoot.problem.network import dense
+from surefoot.problem.term import Apply, Const, Op, Var, equal, ite
+from surefoot.query.query import NetworkCall, Query, Sat, Undecided, Unsat, Why
+from surefoot.query.satisfies import satisfies
+from surefoot.solve.milp import Milp
+from surefoot.solve.milp.solver import decide
+from surefoot.solve.protocol import solve
+
+x, y = Var("x"), Var("y")
+
+
+def test_the_deadline_is_kept_inside_the_solver() -> None:
+    start = monotonic()
+    answer = solve(Milp(), hard_query(), seconds=1)
+    assert monotonic() - start < 3
+    assert isinstance(answer, Undecided)
+    assert answer.why is Why.TIMEOUT
+
+
+def test_after_the_deadline_every_answer_is_a_timeout() -> None:
+    with Milp().session(relu(), seconds=0) as ask:
+        answer = ask()
+    assert isinstance(answer, Undecided)
+    assert answer.why is Why.TIMEOUT
+
+
+def test_names_the_quantity_that_needs_a_bound() -> None:
+    call = relu().calls[0]
+    free = Query((real("x", 0), real("y")), (), (call,))
+    assert "`x` has no bounds, and a network reads it" in (Milp().objection(free) or "")
+    with pytest.raises(Unsupported, match="`x`"):
+        solve(Milp(), free, seconds=5)
+    bounded = Query(free.quantities, (x <= 3,), (call,))
+    assert Milp().objection(bounded) is None
+    choice = Query((real("x"), real("z", 0, 1)), ((x >= 5) | (Var("z") > 0),))
+    assert "`x` has no bound, and a choice depends on it" in (Milp().objection(choice) or "")
+
+
+def test_an_unsupported_follow_up_is_refused_not_answered() -> None:
+    with Milp().session(relu(), seconds=20) as ask:
+        with pytest.raises(Unsupported, match="is not linear"):
+            ask(x * y <= 1)
+        assert isinstance(ask(y <= 1), Sat)
+
+
+def test_witnesses_lie_inside() -> None:
+    answer = solve(Milp(), relu(y > Const(Fraction(1, 4))), seconds=20)
+    assert isinstance(answer, Sat)
+    assert Fraction(26, 100) < answer.assignment["x"] < Fraction(99, 100)
+
+
+def test_equalities_hold_exactly_along_a_chain() -> None:
+    """Three steps of x' = 0.9 x + 0.1 relu(x) + max(x, 1/3)/7: no float satisfies this by itself."""
+    quantities, constraints, calls = [real("x0", -1, 1)], [], []
+    for t in range(3):
+        now, then, out = Var(f"x{t}"), Var(f"x{t + 1}"), Var(f"y{t}")
+        quantities += [real(f"y{t}"), real(f"x{t + 1}", -5, 5)]
+        calls.append(NetworkCall(RELU, (now - Const(Fraction(1, 3)),), (f"y{t}",)))
+        larger = Apply(Op.MAX, (now, Const(Fraction(1, 3)))) / 7
+        constraints.append(equal(then, now * Fraction(9, 10) + out * Fraction(1, 10) + larger))
+    query = Query(tuple(quantities), (*constraints, Var("x3") > Const(Fraction(11, 10))), tuple(calls))
+    answer = solve(Milp(), query, seconds=20)
+    assert isinstance(answer, Sat)
+    assert satisfies(query, answer.assignment) is None
+    assert solve(Milp(), query, Var("x0") < 0, seconds=20) == Unsat()
+
+
+def test_a_boundary_that_floats_miss_is_undecided_not_sat() -> None:
+    """x < y and y < x hold nowhere; within a tolerance they hold on the whole diagonal."""
+    query = Query((real("x", 0, 1), real("y", 0, 1)), (ite(x < y, y, x) < x, x < y))
+    answer = decide(query, 0, 10)
+    assert isinstance(answer, Undecided | Unsat)
+    if isinstance(answer, Undecided):
+        assert answer.why is Why.NUMERICS
+        assert "does not hold" in answer.detail
+
+
+def test_inner_points_are_found_where_the_first_solution_is_on_the_boundary() -> None:
+    """Each alternative but the last meets the strict comparison on its boundary only."""
+    half = Const(Fraction(1, 2))
+    alternatives = (x <= 0) & (y <= 0) | (x <= 0) & (y <= half) | (x >= half) & (y >= half)
+    query = Query((real("x", 0, 1), real("y", 0, 1)), (alternatives, x > 0, y > 0))
+    assert isinstance(decide(query, 0, 10), Sat)
+
+
+def test_several_calls_of_one_network() -> None:
+    network = dense([([[1.0], [-1.0]], [0.0, 0.0]), ([[1.0, 1.0]], [0.0])], name="absolute value")
+    calls = tuple(NetworkCall(network, (Var(a),), (b,)) for a, b in (("x", "y"), ("y", "z")))
+    query = Query((real("x", -2, 2), real("y"), real("z")), (Var("z") >= 2, x < 0), calls)
+    answer = solve(Milp(), query, seconds=20)
+    assert isinstance(answer, Sat)
+    assert answer.assignment["x"] == -2
