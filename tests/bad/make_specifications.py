@@ -181,6 +181,11 @@ NUMBERS = [
         bound("1e999"),
         f"3:17: `1e999` is out of the range of float32; fix: {RANGE}",
     ),
+    Bad(
+        "just-beyond-float32",
+        bound("-340282346638528859811704183484516925440.5"),
+        f"3:17: `-34028234663852885981170418348451692544…` is out of the range of float32; fix: {RANGE}",
+    ),
     Bad("underscore", bound("1_000"), f"3:17: `1_000` is not a number; fix: {NUMBER}"),
     Bad("arabic", bound("٣"), f"3:17: `٣` is not a number; fix: {NUMBER}"),
     Bad("hexadecimal", bound("0x10"), f"3:17: `0x10` is not a number; fix: {NUMBER}"),

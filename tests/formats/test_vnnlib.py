@@ -111,6 +111,13 @@ def test_numbers_are_exact() -> None:
     assert parse_vnnlib(DECLARED + f"(assert (= X_0 0.{'3' * 9000}))(assert (<= Y_0 1e-9999))").inputs == 1
 
 
+def test_the_largest_float32_number_is_in_range() -> None:
+    largest = 340282346638528859811704183484516925440
+    parsed = parse_vnnlib(DECLARED + f"(assert (= X_0 {largest}))(assert (<= Y_0 -{largest}))")
+    assert parsed.high == (Fraction(largest),)
+    assert no_float32_point(parsed) is None
+
+
 def test_gzip_is_read_by_content(tmp_path: Path) -> None:
     text = DECLARED + BOX + "(assert (<= Y_0 0))"
     for name, data in (("a.vnnlib", text.encode()), ("b.vnnlib", gzip.compress(text.encode()))):
