@@ -49,9 +49,9 @@ def certify(result: Path, trust_python: bool) -> int:
 
 def refutation(stored: StoredResult, loaded: Loaded, trace: Trace) -> str | None:
     """Why the stored trace does not refute the property of the problem read again from its files."""
-    problem = loaded.problems.get(stored.problem)
-    if problem is None:
-        return f"the files no longer describe a problem `{stored.problem}`"
+    (problem,) = loaded.problems.values()
+    if problem.name != stored.problem:
+        return f"the files describe problem `{problem.name}`"
     executed, _ = discretise(problem)
     return replay(executed, trace)
 

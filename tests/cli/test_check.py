@@ -1,0 +1,189 @@
+"""`surefoot check` and `surefoot certify` on the toy problem: verdicts, JSON, exit codes, bad use."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Command
+
+HARD = """
+name = "hard"
+initial = "true"
+[variables]
+x1 = "real [-1, 1]"
+x2 = "real [-1, 1]"
+[controls]
+y = ""
+[[edges]]
+chosen = { a = "real [-1, 1]", b = "real [-1, 1]" }
+assuming = "a <= x1 + 1/2 and b <= x2 + 1/2 and a + b >= x1 + x2 - 1/8 and a - b <= y"
+updates = { x1 = "a", x2 = "b" }
+[policy]
+file = "toy.onnx"
+observe = ["x1", "x2"]
+choose = "value"
+[properties]
+safe = "never output[0] >= 12.5"
+"""
+
+
+def test_a_violation_is_replayed_written_and_certified(toy: Path, command: Command) -> None:
+    result = toy.with_name("result.json")
+    code, out, _ = command("check", toy, "--property", "below_ten", "--json", result, "--quiet")
+    assert code == 1
+    assert out.startswith("violated after 2 steps: never 10 <= output[0]\n")
+    assert "replayed step by step with zero tolerance" in out
+    data = json.loads(result.read_text())
+    assert data["schema"] == 1
+    assert data["verdict"]["kind"] == "violated"
+    assert data["certified"] is True
+    assert set(data["inputs"]) == {str(toy), str(toy.with_name("toy.onnx"))}
+    assert command("certify", result)[:2] == (0, "accepted: toy/below_ten: the trace replays exactly\n")
+
+
+def test_a_changed_trace_or_file_is_rejected(toy: Path, command: Command) -> None:
+    result = toy.with_name("result.json")
+    command("check", toy, "--property", "below_ten", "--json", result, "--quiet")
+    data = json.loads(result.read_text())
+    data["verdict"]["trace"]["states"][1]["x1"] = "0"
+    changed = toy.with_name("changed.json")
+    changed.write_text(json.dumps(data))
+    code, out, _ = command("certify", changed)
+    assert code == 1
+    assert out.startswith("rejected: toy/below_ten: ")
+    toy.write_text(toy.read_text() + "\n# another file\n")
+    code, out, _ = command("certify", result)
+    assert code == 1
+    assert "is not the file that the verdict is about" in out
+
+
+def test_a_bounded_property_holds_as_asked(toy: Path, command: Command) -> None:
+    result = toy.with_name("result.json")
+    code, out, _ = command("check", toy, "--property", "below_thirteen", "--json", result, "--quiet")
+    assert code == 0
+    assert out.startswith("holds up to 2 steps (not certified)")
+    assert command("certify", result)[0] == 3
+
+
+def test_a_depth_limit_is_only_a_part_of_the_answer(toy: Path, command: Command) -> None:
+    code, out, _ = command("check", toy, "--property", "never output[0] >= 13", "--depth", 1, "--quiet")
+    assert code == 3
+    assert out.startswith("holds up to 1 steps (not certified)")
+
+
+def test_every_property_is_checked_and_the_worst_counts(toy: Path, command: Command) -> None:
+    code, out, err = command("check", toy, "--json", "-", "--quiet")
+    assert code == 1
+    assert [r["verdict"]["kind"] for r in json.loads(out)["results"]] == ["violated", "holds"]
+    assert err == ""
+
+
+def test_solvers_agree(toy: Path, command: Command) -> None:
+    for solver in ("milp", "z3"):
+        code, out, _ = command("check", toy, "--property", "below_ten", "--solver", solver, "--quiet")
+        assert (code, out[:22]) == (1, "violated after 2 steps")
+
+
+def test_the_same_seed_gives_the_same_answer(toy: Path, command: Command) -> None:
+    documents = []
+    for _ in range(2):
+        _, out, _ = command("check", toy, "--property", "below_ten", "--json", "-", "--quiet", "--seed", 3)
+        data = json.loads(out)
+        documents.append({k: v for k, v in data.items() if k not in ("seconds", "timings")})
+    assert documents[0] == documents[1]
+    assert documents[0]["seed"] == 3
+
+
+def test_queries_are_dumped(toy: Path, command: Command) -> None:
+    folder = toy.parent / "queries"
+    command("check", toy, "--property", "below_ten", "--dump-queries", folder, "--quiet")
+    assert sorted(folder.glob("*.smt2"))
+    z3 = pytest.importorskip("z3")
+    answers = []
+    for file in sorted(folder.glob("*.smt2")):
+        solver = z3.Solver()
+        solver.from_file(str(file))
+        answers.append(str(solver.check()))
+    assert "sat" in answers
+    assert "unsat" in answers
+
+
+def test_a_python_model_runs_only_when_trusted(tmp_path: Path, command: Command) -> None:
+    model = tmp_path / "model.py"
+    sentinel = tmp_path / "ran"
+    model.write_text(
+        f"from pathlib import Path\nPath({str(sentinel)!r}).touch()\n"
+        "from surefoot.studies.toy.problem import below_ten\nproblem = below_ten()\n"
+    )
+    code, _, err = command("check", model)
+    assert (code, sentinel.exists()) == (2, False)
+    assert err == (
+        f"error: {model}: a Python model is code that would be run; fix: read it, then pass --trust-python\n"
+    )
+    assert command("check", model, "--trust-python", "--quiet")[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["check", "nothing.toml"], "nothing.toml: no such file"),
+        (["check", "."], ".: not a file"),
+        (["check", "TOY", "--engine", "bcm"], "--engine: there is no engine `bcm`; fix: did you mean `bmc`?"),
+        (["check", "TOY", "--solver", "cplex"], "Invalid value for '--solver': 'cplex' is not one of"),
+        (["check", "TOY", "--const", "N"], "--const: `N` is not of the form N=16"),
+        (["check", "TOY", "--json", "TOY"], "is an input of this run; fix: choose another name"),
+        (["check", "TOY", "--json", "no/such/folder.json"], "folder `no/such` does not exist"),
+        (["check", "TOY", "--actions", "a,b"], "--actions and --choose need --observe"),
+        (["check"], "Missing argument 'MODEL'"),
+        (["frobnicate"], "No such command 'frobnicate'"),
+        (["certify", "TOY"], "not a JSON document; fix: give a file that --json wrote"),
+    ],
+)
+def test_bad_use_is_one_line_and_exit_2(
+    arguments: list[str], message: str, toy: Path, command: Command, tmp_path: Path
+) -> None:
+    before = sorted(tmp_path.iterdir())
+    code, out, err = command(*[str(toy) if a == "TOY" else a for a in arguments])
+    assert (code, out) == (2, "")
+    assert err.startswith("error: ")
+    assert err.count("\n") == 1
+    assert message in err
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def start(toy: Path, *more: str) -> subprocess.Popen[str]:
+    model = toy.with_name("hard.toml")
+    model.write_text(HARD)
+    arguments = [sys.executable, "-m", "surefoot", "check", str(model), "--json", str(toy.with_name("r.json")), *more]
+    return subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def test_a_timeout_is_kept_inside_a_solver_call(toy: Path) -> None:
+    started = time.monotonic()
+    process = start(toy, "--timeout", "4")
+    out, _ = process.communicate(timeout=60)
+    assert time.monotonic() - started < 4 + 2 + 3  # two seconds late at most, and the start of two interpreters
+    assert process.returncode == 3
+    assert out.startswith("unknown (timeout)")
+    assert json.loads(toy.with_name("r.json").read_text())["verdict"]["reason"] == "timeout"
+
+
+def test_an_interrupt_writes_the_partial_result(toy: Path) -> None:
+    process = start(toy, "--timeout", "300")
+    time.sleep(6)
+    os.kill(process.pid, signal.SIGINT)
+    started = time.monotonic()
+    out, err = process.communicate(timeout=60)
+    assert time.monotonic() - started < 4
+    assert process.returncode == 130
+    assert out.startswith("unknown (interrupted)")
+    assert "Traceback" not in err
+    assert json.loads(toy.with_name("r.json").read_text())["verdict"]["reason"] == "interrupted"
