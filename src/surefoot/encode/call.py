@@ -1,0 +1,99 @@
+"""A network asked in a state: its inputs, its outputs as quantities, and how far rounding can move these."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import inf, isfinite, nextafter
+
+import numpy as np
+
+from surefoot.encode.expand import Scope, expand_scalar
+from surefoot.encode.interval import End, Kinds, Scalar, interval
+from surefoot.encode.layout import fresh
+from surefoot.encode.sort import as_number, is_float32
+from surefoot.errors import InvalidProblem, Unsupported
+from surefoot.network.interval import interval_bounds
+from surefoot.network.rounding import error_bounds, overflows
+from surefoot.problem.environment import Real
+from surefoot.problem.names import output_name
+from surefoot.problem.network import Network
+from surefoot.problem.policy import NeuralPolicy
+from surefoot.problem.show import show
+from surefoot.problem.term import Term
+
+_LARGEST = Fraction(10) ** 300  # a bound beyond this is no bound for float64 arithmetic
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    network: Network
+    inputs: tuple[Term, ...]
+    outputs: tuple[str, ...]
+    slack: tuple[Fraction, ...]
+    doubt: str | None  # why float32 inference may do something else
+
+
+def network_call(
+    policy: NeuralPolicy, scope: Scope, kinds: dict[str, Scalar], taken: set[str], rounding: bool
+) -> Call:
+    """The call of a policy's network in one state; its outputs are added to `kinds`."""
+    network, inputs = policy.network, observed(policy, scope, kinds)
+    box = [_bounds(seen, inner, kinds) for seen, inner in zip(policy.observe, inputs, strict=True)]
+    low, high = np.array([b[0] for b in box]), np.array([b[1] for b in box])
+    result = interval_bounds(network, low, high)[-1]
+    slack: tuple[Fraction, ...] = ()
+    doubt = f"the rounding of network `{network.name}` in float32 is not part of the encoding"
+    if rounding:
+        inexact = not all(is_float32(t, kinds) for t in inputs)
+        errors = error_bounds(network, low, high, input_rounding=inexact)
+        slack = tuple(Fraction(float(e)) if isfinite(e) else Fraction(0) for e in errors)
+        doubt = f"network `{network.name}` may overflow in float32" if overflows(network, low, high) else ""
+    names = tuple(fresh(output_name(i), taken) for i in range(network.outputs))
+    for i, name in enumerate(names):
+        allowed = slack[i] if slack else Fraction(0)
+        kinds[name] = Real(_moved(float(result.low[i]), -allowed), _moved(float(result.high[i]), allowed))
+    return Call(network, inputs, names, slack, doubt or None)
+
+
+def observed(policy: NeuralPolicy, scope: Scope, kinds: Kinds) -> tuple[Term, ...]:
+    """The terms that the network reads, as numbers over the scalars of a state."""
+    if len(policy.observe) != policy.network.width:
+        raise InvalidProblem(
+            f"network `{policy.network.name}` has {policy.network.width} inputs, "
+            f"but {len(policy.observe)} terms are observed"
+        )
+    return tuple(as_number(expand_scalar(t, scope), kinds) for t in policy.observe)
+
+
+def unbounded(policy: NeuralPolicy, scope: Scope, kinds: Kinds) -> Term | None:
+    """An observed term whose values have no bounds, if there is one."""
+    for seen, inner in zip(policy.observe, observed(policy, scope, kinds), strict=True):
+        if any(_too_large(end) for end in interval(inner, kinds)):
+            return seen
+    return None
+
+
+def _too_large(end: End) -> bool:
+    return end < -_LARGEST or end > _LARGEST
+
+
+def _bounds(seen: Term, inner: Term, kinds: Kinds) -> tuple[float, float]:
+    low, high = interval(inner, kinds)
+    if _too_large(low) or _too_large(high):
+        raise no_bounds(seen)
+    below, above = float(low), float(high)
+    return (
+        nextafter(below, -inf) if below > low else below,
+        nextafter(above, inf) if above < high else above,
+    )
+
+
+def no_bounds(seen: Term) -> Unsupported:
+    return Unsupported(
+        f"the observed term `{show(seen)}` has no bounds", fix="give bounds to the variables that it mentions"
+    )
+
+
+def _moved(end: float, by: Fraction) -> Fraction | None:
+    return Fraction(end) + by if isfinite(end) else None

@@ -1,0 +1,119 @@
+"""From a solver's candidate to a run of the reference semantics.
+
+A solver computes with tolerances and with networks that may be off by their rounding error; the run computed
+here has neither. Only the initial state, the transitions and the chosen values are taken from the candidate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from surefoot.errors import InvalidProblem
+from surefoot.problem.environment import Array, Environment, Int, Kind, Real
+from surefoot.problem.inference import round_to_float32
+from surefoot.problem.problem import Problem
+from surefoot.problem.semantics import Move, State, choices, conforms, is_initial, step
+from surefoot.verdict.verdict import Trace
+
+_SIMPLE = (
+    10**6
+)  # solvers' tolerances are smaller than the distance of fractions with such denominators matters
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """Where a run may start and which moves it may make."""
+
+    initial: State
+    moves: tuple[Move, ...]
+
+
+def concretise(problem: Problem, candidate: Candidate, *, from_initial: bool = True) -> Trace | str:
+    """The run that the candidate stands for, or the sentence why it is none.
+
+    Real values are put back into their kinds first. If that is not enough they are also rounded to simple
+    fractions, which removes a solver's tolerance where the true value is one.
+    """
+    first = _run(problem, _repaired(problem.environment, candidate, simple=False), from_initial)
+    if isinstance(first, Trace):
+        return first
+    again = _run(problem, _repaired(problem.environment, candidate, simple=True), from_initial)
+    return again if isinstance(again, Trace) else first
+
+
+def _run(problem: Problem, candidate: Candidate, from_initial: bool) -> Trace | str:
+    states = [candidate.initial]
+    try:
+        if from_initial and not is_initial(problem.environment, candidate.initial):
+            return "the run does not start in an initial state"
+        for variable in problem.environment.variables:
+            if not conforms(candidate.initial[variable.name], variable.kind):
+                return f"`{variable.name}` starts outside its kind"
+        for number, move in enumerate(candidate.moves):
+            try:
+                states.append(step(problem, states[-1], move))
+            except InvalidProblem as error:
+                return f"step {number}: {error}"
+    except InvalidProblem as error:
+        return f"the initial state: {error}"
+    return Trace(tuple(states), candidate.moves)
+
+
+def _repaired(environment: Environment, candidate: Candidate, *, simple: bool) -> Candidate:
+    kinds = {v.name: v.kind for v in environment.variables}
+    moves = []
+    for move in candidate.moves:
+        free = {c.name: c.kind for c in choices(environment, move.transition)}
+        moves.append(Move(move.transition, move.outcomes, dict(_values(move.chosen, free, simple))))
+    return Candidate(dict(_values(candidate.initial, kinds, simple)), tuple(moves))
+
+
+def _values(values: Mapping[str, Any], kinds: Mapping[str, Kind], simple: bool) -> Iterator[tuple[str, Any]]:
+    for name, value in values.items():
+        yield name, _repair(value, kinds[name], simple) if name in kinds else value
+
+
+def _repair(value: Any, kind: Kind, simple: bool) -> Any:
+    """The nearest value of this kind (of simple fractions, if asked)."""
+    match kind:
+        case Array(element):
+            return tuple(_repair(v, element, simple) for v in value)
+        case Int(low, high):
+            return _clamped(value, low, high)
+        case Real(low, high, float32):
+            number = Fraction(value).limit_denominator(_SIMPLE) if simple else value
+            inside = _clamped(number, low, high)
+            inside = _float32_within(Fraction(inside), low, high) if float32 else inside
+            return _as_float(inside, low, high) if isinstance(value, float) else inside
+        case _:
+            return value
+
+
+def _clamped(value: Any, low: Any, high: Any) -> Any:
+    raised = value if low is None or value >= low else low
+    return raised if high is None or raised <= high else high
+
+
+def _float32_within(value: Fraction, low: Fraction | None, high: Fraction | None) -> Fraction:
+    """The nearest float32 number, or its neighbour where that one is out of bounds."""
+    nearest = round_to_float32(value)
+    if high is not None and Fraction(float(nearest)) > high:
+        nearest = np.nextafter(nearest, np.float32(-np.inf))
+    elif low is not None and Fraction(float(nearest)) < low:
+        nearest = np.nextafter(nearest, np.float32(np.inf))
+    return Fraction(float(nearest))
+
+
+def _as_float(value: Any, low: Fraction | None, high: Fraction | None) -> float:
+    """The nearest float64 within the bounds."""
+    nearest = float(value)
+    if high is not None and nearest > high:
+        return float(np.nextafter(nearest, -np.inf))
+    if low is not None and nearest < low:
+        return float(np.nextafter(nearest, np.inf))
+    return nearest

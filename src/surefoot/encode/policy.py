@@ -1,0 +1,223 @@
+"""What a policy decides, as terms over one state and the outputs of its networks.
+
+Argmax: a quantity says which output counts as the best, and it must be at least as large as the others (with
+exact arithmetic: larger than those before it). So where outputs tie within their rounding error every such
+action is possible, and everything said about one step is about the same choice. Nothing here excludes a
+state: where the policy has no value (`undefined`) the quantities are free.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+from surefoot.encode.call import Call, network_call
+from surefoot.encode.expand import Scope, expand_scalar, merge, opposite, scalar, undefined
+from surefoot.encode.interval import Scalar, interval, is_infinite, known
+from surefoot.encode.layout import fresh
+from surefoot.errors import InvalidProblem, Unsupported
+from surefoot.problem.decision import action_names
+from surefoot.problem.environment import Control, Environment, Int, Real
+from surefoot.problem.names import chosen_name
+from surefoot.problem.policy import Choose, NeuralPolicy, OraclePolicy, Policy, ProgramPolicy, ShieldedPolicy
+from surefoot.problem.term import (
+    FALSE,
+    TRUE,
+    Apply,
+    Const,
+    Op,
+    Term,
+    Var,
+    conjunction,
+    disjunction,
+    equal,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """The decision where some action of the policy is enabled (or where it sets controls)."""
+
+    picks: Mapping[str, Term] = field(default_factory=dict)  # is this action among those it may take?
+    stalls: Term = FALSE
+    controls: tuple[Term, ...] = ()
+    outputs: tuple[Term, ...] | None = None
+    undefined: Term = FALSE
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """Where a policy is asked, and what asking it has declared so far."""
+
+    environment: Environment
+    scope: Scope
+    enabled: Mapping[str, Term]  # per action of the whole policy
+    rounding: bool
+    taken: set[str]
+    kinds: dict[str, Scalar]  # the state's scalars and what the policy adds to them
+    constraints: list[Term] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list)
+    asked: list[tuple[NeuralPolicy, Decided]] = field(default_factory=list)
+
+    def with_names(self, more: Scope) -> Setting:
+        return replace(self, scope={**self.scope, **more})
+
+
+def decide(policy: Policy, setting: Setting) -> Decided:
+    """The decision of a policy; controls become quantities of their own."""
+    if not setting.environment.controls:
+        return _decision(policy, setting)
+    decided = _decision(policy, setting)
+    names = []
+    for control, value in zip(setting.environment.controls, decided.controls, strict=True):
+        name = fresh(control.name, setting.taken)
+        low, high = (None if is_infinite(end) else Fraction(end) for end in interval(value, setting.kinds))
+        setting.kinds[name] = Real(low, high)
+        # Where the policy has no value the state exists all the same.
+        setting.constraints.append(disjunction((decided.undefined, equal(Var(name), value))))
+        names.append(Var(name))
+    return replace(decided, controls=tuple(names))
+
+
+def _decision(policy: Policy, setting: Setting) -> Decided:
+    match policy:
+        case NeuralPolicy():
+            return _neural(policy, setting)
+        case ProgramPolicy(branches):
+            # Without actions to stall on, a program in which no branch applies has no meaning.
+            decided = Decided(undefined=TRUE) if setting.environment.controls else Decided(stalls=TRUE)
+            for branch in reversed(branches):
+                decided = _either(branch.when, _branch(branch.then, setting), decided, setting)
+            return decided
+        case ShieldedPolicy(inner, permits, fallback):
+            return _shielded(inner, permits, fallback, setting)
+        case OraclePolicy(name):
+            raise Unsupported(f"the oracle `{name}` can only be simulated")
+
+
+def _either(when: Term, first: Decided, second: Decided, setting: Setting) -> Decided:
+    """`first` where the condition holds, `second` elsewhere."""
+    unclear = undefined(when, setting.scope, setting.kinds)
+    test = known(expand_scalar(when, setting.scope), setting.kinds)
+    if unclear == FALSE and isinstance(test, Const):
+        return first if test == TRUE else second
+
+    def choice(then: Term, otherwise: Term) -> Term:
+        return disjunction((conjunction((test, then)), conjunction((opposite(test), otherwise))))
+
+    both = dict.fromkeys((*first.picks, *second.picks))
+    return Decided(
+        {a: choice(first.picks.get(a, FALSE), second.picks.get(a, FALSE)) for a in both},
+        choice(first.stalls, second.stalls),
+        _merged(test, first.controls, second.controls) or first.controls or second.controls,
+        _merged(test, first.outputs or (), second.outputs or ()) or None,
+        disjunction((unclear, choice(first.undefined, second.undefined))),
+    )
+
+
+def _merged(test: Term, first: tuple[Term, ...], second: tuple[Term, ...]) -> tuple[Term, ...]:
+    """Value by value; as many as both have."""
+    return tuple(scalar(merge(test, a, b)) for a, b in zip(first, second, strict=False))
+
+
+def _branch(then: str | tuple[Term, ...] | Policy, setting: Setting) -> Decided:
+    controls = setting.environment.controls
+    if isinstance(then, str):
+        if controls:
+            raise InvalidProblem("a branch picks an action, but the environment has controls")
+        return Decided({then: TRUE}, opposite(setting.enabled.get(then, FALSE)))
+    if isinstance(then, tuple):
+        if len(then) != len(controls):
+            raise InvalidProblem(f"a branch sets {len(then)} controls; the environment has {len(controls)}")
+        unclear = disjunction(tuple(undefined(t, setting.scope, setting.kinds) for t in then))
+        values = (expand_scalar(t, setting.scope) for t in then)
+        return Decided(controls=tuple(map(_clipped, controls, values)), undefined=unclear)
+    return _decision(then, setting)
+
+
+def _shielded(inner: Policy, permits: Term, fallback: Policy, setting: Setting) -> Decided:
+    proposed = _decision(inner, setting)
+    controls = setting.environment.controls
+    if controls:
+        names = {c.name: value for c, value in zip(controls, proposed.controls, strict=True)}
+    else:
+        own = action_names(inner, setting.environment)
+        names = {chosen_name(a): proposed.picks.get(a, FALSE) for a in own}
+    safe = replace(_decision(fallback, setting), outputs=proposed.outputs)
+    together = _either(permits, proposed, safe, setting.with_names(names))
+    return replace(together, undefined=disjunction((proposed.undefined, together.undefined)))
+
+
+def _clipped(control: Control, value: Term) -> Term:
+    if not control.clipped:
+        return value
+    raised = value if control.low is None else Apply(Op.MAX, (value, Const(control.low)))
+    return raised if control.high is None else Apply(Op.MIN, (raised, Const(control.high)))
+
+
+def _neural(policy: NeuralPolicy, setting: Setting) -> Decided:
+    """What a network decides; one that occurs in several places is asked once."""
+    for earlier, made in setting.asked:
+        if earlier is policy:
+            return made
+    call = network_call(policy, setting.scope, setting.kinds, setting.taken, setting.rounding)
+    setting.calls.append(call)
+    outputs = tuple(Var(name) for name in call.outputs)
+    unclear = disjunction(tuple(undefined(t, setting.scope, setting.kinds) for t in policy.observe))
+    made = replace(_chosen(policy, outputs, setting), outputs=outputs)
+    made = replace(made, undefined=disjunction((unclear, made.undefined)))
+    setting.asked.append((policy, made))
+    return made
+
+
+def _chosen(policy: NeuralPolicy, outputs: tuple[Var, ...], setting: Setting) -> Decided:
+    controls = setting.environment.controls
+    names = () if controls else action_names(policy, setting.environment)
+    if len(outputs) != len(controls or names):
+        raise InvalidProblem(
+            f"network `{policy.network.name}` has {len(outputs)} outputs for {len(controls or names)} "
+            f"{'controls' if controls else 'actions'}"
+        )
+    if controls:
+        return Decided(controls=tuple(map(_clipped, controls, outputs)))
+    enabled = [setting.enabled.get(n, FALSE) for n in names]
+    match policy.choose:
+        case Choose.SAMPLE:
+            return Decided(dict.fromkeys(names, TRUE), opposite(conjunction(tuple(enabled))))
+        case Choose.VALUE:
+            raise InvalidProblem("`choose = value` needs an environment with controls")
+        case Choose.ARGMAX:
+            picked = _best(outputs, [TRUE] * len(names), setting)
+            missed = (conjunction((p, opposite(e))) for p, e in zip(picked, enabled, strict=True))
+            return Decided(_by_name(names, picked), disjunction(tuple(missed)))
+        case Choose.ARGMAX_APPLICABLE:
+            picks = _by_name(names, _best(outputs, enabled, setting))
+            # Inside a program or shield only actions of others may be enabled: nothing to choose from.
+            others = disjunction(tuple(e for a, e in setting.enabled.items() if a not in names))
+            return Decided(picks, undefined=conjunction((others, *map(opposite, enabled))))
+
+
+def _by_name(names: tuple[str, ...], picked: list[Term]) -> dict[str, Term]:
+    return {n: disjunction(tuple(p for p, m in zip(picked, names, strict=True) if m == n)) for n in names}
+
+
+def _best(outputs: tuple[Var, ...], among: list[Term], setting: Setting) -> list[Term]:
+    """Which output is the best of those that count: a condition for each, exactly one of which holds."""
+    if len(outputs) == 1:
+        return [TRUE]
+    name = fresh("action", setting.taken)
+    setting.kinds[name] = Int(0, len(outputs) - 1)
+    picked: list[Term] = [equal(Var(name), k) for k in range(len(outputs))]
+    options = []
+    for k, best in enumerate(outputs):
+        beaten = []
+        for other, rival in enumerate(outputs):
+            strict = not setting.rounding and other < k  # exact ties go to the lowest index
+            if other != k:
+                beaten.append(
+                    disjunction((opposite(among[other]), best > rival if strict else best >= rival))
+                )
+        options.append(conjunction((picked[k], among[k], *beaten)))
+    setting.constraints.append(disjunction((conjunction(tuple(map(opposite, among))), *options)))
+    return picked

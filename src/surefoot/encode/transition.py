@@ -1,0 +1,145 @@
+"""Which steps of an environment are enabled, and which the policy permits, as terms over one state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import TypeAlias
+
+from surefoot.encode.expand import Scope, Tree, expand_scalar, opposite, undefined
+from surefoot.encode.interval import Kinds, known
+from surefoot.encode.layout import Layout, in_location
+from surefoot.encode.policy import Decided, Setting, decide
+from surefoot.problem.decision import action_of
+from surefoot.problem.environment import Environment
+from surefoot.problem.names import DEADLOCKED, STALLED, chosen_name, output_name
+from surefoot.problem.problem import Problem
+from surefoot.problem.term import FALSE, TRUE, Term, conjunction, disjunction
+from surefoot.problem.transition import Transition, joint
+
+Position: TypeAlias = tuple[int, int]  # component and edge
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """Which edges can move: in their source, guard true; and where a guard has no value."""
+
+    edges: Mapping[Position, Term]
+    unclear: Term
+
+    def enabled(self, transition: Transition) -> Term:
+        return conjunction(tuple(self.edges[e] for e in transition.edges))
+
+    def some(self, transitions: tuple[Transition, ...]) -> Term:
+        """Is at least one of these enabled? A full product of edges is written as a product."""
+        groups: dict[tuple[int, ...], list[tuple[Position, ...]]] = {}
+        for transition in transitions:
+            groups.setdefault(tuple(c for c, _ in transition.edges), []).append(transition.edges)
+        return disjunction(tuple(self._group(combinations) for combinations in groups.values()))
+
+    def _group(self, combinations: list[tuple[Position, ...]]) -> Term:
+        distinct = dict.fromkeys(combinations)
+        slots = [dict.fromkeys(slot) for slot in zip(*distinct, strict=True)]
+        if len(distinct) == prod(len(s) for s in slots):
+            return conjunction(tuple(disjunction(tuple(self.edges[e] for e in s)) for s in slots))
+        return disjunction(tuple(conjunction(tuple(self.edges[e] for e in c)) for c in distinct))
+
+
+def leap_count(environment: Environment) -> int:
+    """How many leaps there are at most, without making them."""
+    components = environment.components
+    alone = len(components) == 1 and not environment.synchronisations
+    total = sum(len(e.outcomes) for c in components for e in c.edges if alone or e.action is None)
+    for vector in environment.synchronisations:
+        slots = zip(components, vector.actions, strict=True)
+        total += prod(
+            sum(len(e.outcomes) for e in c.edges if e.action == action)
+            for c, action in slots
+            if action is not None
+        )
+    return total
+
+
+def ready_edges(environment: Environment, layout: Layout, scope: Scope, kinds: Kinds) -> Ready:
+    edges: dict[Position, Term] = {}
+    unclear = []
+    for number, component in enumerate(environment.components):
+        for e, edge in enumerate(component.edges):
+            here = in_location(layout, environment, number, edge.source)
+            guard = known(expand_scalar(edge.guard, scope), kinds)
+            trouble = undefined(edge.guard, scope, kinds)
+            edges[number, e] = conjunction((here, opposite(trouble), guard))
+            unclear.append(conjunction((here, trouble)))
+    return Ready(edges, disjunction(tuple(unclear)))
+
+
+def static_transitions(environment: Environment, ready: Ready) -> tuple[Transition, ...]:
+    """Every joint step that may be enabled in some state."""
+    able = [
+        [e for e in range(len(component.edges)) if ready.edges[number, e] != FALSE]
+        for number, component in enumerate(environment.components)
+    ]
+    return tuple(dict.fromkeys(joint(environment, able)))
+
+
+@dataclass(frozen=True, slots=True)
+class Acting:
+    """The policy in one state: which transitions it permits, and everything a property may ask."""
+
+    decided: Decided
+    ready: Ready
+    transitions: tuple[Transition, ...]
+    actions: Mapping[Transition, str | None]  # the policy's action that a transition carries out
+    sets_controls: bool
+
+    def permitted(self, action: str | None) -> Term:
+        if action is None:
+            return TRUE
+        return FALSE if self.sets_controls else self.decided.picks.get(action, FALSE)
+
+    def of(self, action: str | None) -> tuple[Transition, ...]:
+        return tuple(t for t in self.transitions if self.actions[t] == action)
+
+    def going_on(self) -> Term:
+        """Is some transition permitted?"""
+        groups = dict.fromkeys(self.actions.values())
+        return disjunction(
+            tuple(conjunction((self.permitted(a), self.ready.some(self.of(a)))) for a in groups)
+        )
+
+    def reserved(self, has_policy: bool) -> dict[str, Term]:
+        names = {DEADLOCKED: opposite(self.ready.some(self.transitions))}
+        if has_policy:
+            asked = self.ready.some(tuple(t for t in self.transitions if self.actions[t] is not None))
+            consulted = FALSE if self.sets_controls else asked
+            names[STALLED] = conjunction((consulted, self.decided.stalls))
+            for action, picked in self.decided.picks.items():
+                names[chosen_name(action)] = conjunction((consulted, picked))
+            for i, value in enumerate(self.decided.outputs or ()):
+                names[output_name(i)] = value
+        return names
+
+
+def act(problem: Problem, layout: Layout, rounding: bool, taken: set[str]) -> tuple[Setting, Acting]:
+    """Controls come before the guards that mention them; without controls the guards come first."""
+    environment, policy = problem.environment, problem.policy
+    kinds = dict(layout.kinds)
+    decided = Decided()
+    first = Setting(environment, layout.scope, {}, rounding, taken, kinds)
+    if policy is not None and environment.controls:
+        decided = decide(policy, first)
+    ready = ready_edges(environment, layout, with_controls(environment, layout, decided), kinds)
+    transitions = static_transitions(environment, ready)
+    actions = {t: None if policy is None else action_of(policy, environment, t) for t in transitions}
+    acting = Acting(decided, ready, transitions, actions, bool(environment.controls))
+    if policy is None or environment.controls:
+        return first, acting
+    enabled = {a: ready.some(acting.of(a)) for a in dict.fromkeys(actions.values()) if a is not None}
+    setting = Setting(environment, layout.scope, enabled, rounding, taken, kinds)
+    return setting, Acting(decide(policy, setting), ready, transitions, actions, False)
+
+
+def with_controls(environment: Environment, layout: Layout, decided: Decided) -> dict[str, Tree]:
+    values = {c.name: v for c, v in zip(environment.controls, decided.controls, strict=False)}
+    return {**layout.scope, **values}

@@ -1,0 +1,189 @@
+"""k steps of a problem as one query, and the way back from its answers.
+
+What a query admits: every run of the reference semantics of exactly `steps` steps, and (where rounding or a
+tie makes it possible) a few more. A run that would leave a variable's kind, or evaluate an undefined term, is
+cut off before that step; `escape` says where that happens, so that nothing is lost in silence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from surefoot.encode.concrete import Candidate
+from surefoot.encode.expand import expand_scalar
+from surefoot.encode.interval import Kinds
+from surefoot.encode.layout import at_step, value_of
+from surefoot.encode.leap import Leap
+from surefoot.encode.system import System, build, objection
+from surefoot.errors import Unsupported
+from surefoot.problem.environment import Arithmetic, Environment, Int, Kind
+from surefoot.problem.names import location_key
+from surefoot.problem.problem import Problem
+from surefoot.problem.property import Eventually, Expected, Never, Probability, Property, Recurs, Within
+from surefoot.problem.semantics import Move
+from surefoot.problem.term import (
+    FALSE,
+    TRUE,
+    Apply,
+    Const,
+    Op,
+    Term,
+    Var,
+    conjunction,
+    disjunction,
+    equal,
+    free_names,
+)
+from surefoot.query.query import Assignment, NetworkCall, Quantity, Query
+
+__all__ = ["Encoded", "objection", "unroll"]
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    query: Query
+    problem: Problem
+    steps: int
+    faithful: str | None  # why "no solution" must not be taken for "no such run"
+    system: System
+    decides_last: bool  # the policy is asked in the last state too
+
+    def condition(self, term: Term, step: int) -> Term:
+        """A condition of a property, about one state of the run."""
+        return self._at(expand_scalar(term, self.system.names_in(term)), step)
+
+    def ended(self, step: int) -> Term:
+        """The run cannot go on: policy and environment together permit no transition."""
+        return self._at(self.system.ended, step)
+
+    def escape(self, step: int) -> Term | None:
+        """Some permitted step from here has no value or leaves a variable's kind; None: surely not.
+
+        To be asked about the last state: in the others the query says that an orderly step is taken.
+        """
+        return None if self.system.escape is None else self._at(self.system.escape, step)
+
+    def decode(self, assignment: Assignment) -> Candidate:
+        """The initial state and the moves that a solution stands for."""
+        system, environment = self.system, self.problem.environment
+        in_float64 = environment.arithmetic is Arithmetic.FLOAT64
+        initial = {
+            name: value_of(kind, system.layout.trees[name], assignment, 0, in_float64)
+            for name, kind in _state_kinds(environment)
+        }
+        moves = []
+        for step in range(self.steps):
+            _, leap = system.leaps[round(assignment[f"{system.selector}@{step}"])]
+            chosen = {n: value_of(k, t, assignment, step, in_float64) for n, k, t in leap.chosen}
+            moves.append(Move(leap.transition, leap.outcomes, chosen))
+        return Candidate(initial, tuple(moves))
+
+    def _at(self, term: Term, step: int) -> Term:
+        if not 0 <= step <= self.steps:
+            raise ValueError(f"the run has states 0 to {self.steps}, not {step}")
+        if (
+            step == self.steps
+            and not self.decides_last
+            and free_names(term) & set(self.system.decision_kinds)
+        ):
+            raise ValueError("the policy is not asked in the last state; unroll with decide_last=True")
+        return at_step(term, step)
+
+
+def unroll(
+    problem: Problem,
+    steps: int,
+    *,
+    from_initial: bool = True,
+    rounding: bool = True,
+    decide_last: bool = True,
+) -> Encoded:
+    """The runs of exactly `steps` steps, from initial states or from any state.
+
+    `rounding`: network outputs may be off by their float32 rounding error; without, the networks are exact.
+    `decide_last` False leaves the policy out of the last state, unless the property speaks about it.
+    """
+    if (why := objection(problem)) is not None:
+        raise Unsupported(why)
+    system = build(problem, rounding)
+    decides_last = decide_last or _asks_policy(problem.property, system)
+    quantities: list[Quantity] = []
+    constraints: list[Term] = [at_step(system.initial, 0)] if from_initial else []
+    calls: list[NetworkCall] = []
+    for step in range(steps + 1):
+        moves = step < steps
+        quantities += _declared(system.layout.kinds, step)
+        quantities += _declared(system.escape_kinds, step)
+        if moves or decides_last:
+            quantities += _declared(system.decision_kinds, step)
+            constraints += [at_step(c, step) for c in system.constraints]
+            calls += [
+                NetworkCall(
+                    c.network, tuple(at_step(t, step) for t in c.inputs), _names(c.outputs, step), c.slack
+                )
+                for c in system.calls
+            ]
+        if moves:
+            quantities += _declared(system.chosen_kinds, step)
+            quantities.append(Quantity(f"{system.selector}@{step}", Int(0, max(0, len(system.leaps) - 1))))
+            constraints += _step(system, step)
+    query = Query(tuple(quantities), tuple(c for c in constraints if c != TRUE), tuple(calls))
+    return Encoded(query, problem, steps, "; ".join(system.doubts) or None, system, decides_last)
+
+
+def _names(names: tuple[str, ...], step: int) -> tuple[str, ...]:
+    return tuple(f"{n}@{step}" for n in names)
+
+
+def _declared(kinds: Kinds, step: int) -> list[Quantity]:
+    return [Quantity(f"{name}@{step}", kind) for name, kind in kinds.items()]
+
+
+def _state_kinds(environment: Environment) -> Iterator[tuple[str, Kind]]:
+    """What a state maps to values: the variables, and the location of every component that has several."""
+    yield from ((v.name, v.kind) for v in environment.variables)
+    for component in environment.components:
+        if len(component.locations) > 1:
+            yield location_key(component.name), Int(0, len(component.locations) - 1)
+
+
+def _asks_policy(asked: Property, system: System) -> bool:
+    """Does the property speak about what the policy does?"""
+    match asked:
+        case Never(condition) | Eventually(condition) | Recurs(condition) | Within(condition):
+            conditions: tuple[Term, ...] = (condition,)
+        case Probability(path):
+            conditions = (path.left, path.right)
+        case Expected(_, until):
+            conditions = (until,)
+    used = (free_names(expand_scalar(c, system.names_in(c))) for c in conditions)
+    return any(names & set(system.decision_kinds) for names in used)
+
+
+def _step(system: System, step: int) -> Iterator[Term]:
+    """A disjunction over the leaps; what all of them have in common is said once."""
+    yield at_step(system.orderly, step)
+    cases = [_parts(when, leap, step) for when, leap in system.leaps]
+    if not cases:
+        yield FALSE
+        return
+    common = set(cases[0]).intersection(*cases[1:])
+    yield from (part for part in cases[0] if part in common)
+    selector = Var(f"{system.selector}@{step}")
+    own = (tuple(part for part in case if part not in common) for case in cases)
+    if len(cases) > 1:
+        yield disjunction(tuple(conjunction((equal(selector, m), *parts)) for m, parts in enumerate(own)))
+
+
+def _parts(when: Term, leap: Leap, step: int) -> list[Term]:
+    """What a leap demands, in the order in which it must be looked at, and the next state."""
+    demanded = at_step(conjunction((when, leap.possible)), step)
+    parts = list(demanded.args) if isinstance(demanded, Apply) and demanded.op is Op.AND else [demanded]
+    return parts + [_becomes(f"{name}@{step + 1}", at_step(v, step)) for name, v in leap.after.items()]
+
+
+def _becomes(name: str, value: Term) -> Term:
+    if isinstance(value, Const) and isinstance(value.value, bool):
+        return Var(name) if value.value else ~Var(name)
+    return equal(Var(name), value)

@@ -1,0 +1,141 @@
+"""Replace a differential equation by the discrete map that is executed.
+
+Every outcome of every edge that does not itself write a variable of the flow gets an update for it. With h
+the step and f the derivatives, the new value of x is
+
+    euler   x + h*f(x)
+    rk4     x + (h/6)*(k1 + 2*k2 + 2*k3 + k4)      k1 = f(x), k2 = f(x + (h/2)*k1),
+                                                   k3 = f(x + (h/2)*k2), k4 = f(x + h*k3)
+
+where all derivatives read the state before the step. In exact arithmetic that is the map; in float64 it is
+computed in the order written: h, h/2 and h/6 are exact numbers rounded once, a sum runs from left to right, a
+product is taken as its two factors stand, and no value is shared between places where it is written twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from fractions import Fraction
+
+from surefoot.errors import InvalidProblem, Unsupported, did_you_mean
+from surefoot.problem.environment import Edge, Environment, Outcome, Update
+from surefoot.problem.flow import Flow
+from surefoot.problem.problem import Problem
+from surefoot.problem.term import Apply, Const, Op, Term, Var, free_names, substitute
+from surefoot.verdict.verdict import Verdict
+
+MOST_NODES = 200_000  # of one new value, counted as often as they are computed
+
+
+def discretise(problem: Problem) -> tuple[Problem, Callable[[Verdict], Verdict]]:
+    """The problem without a flow; its states are those of the original, so verdicts stay as they are."""
+    environment = problem.environment
+    if environment.flow is None:
+        return problem, _unchanged
+    _refuse_joint_steps(environment)
+    values = next_values(environment.flow)
+    for name, value in values.items():
+        if (size := _size(value, {})) > MOST_NODES:
+            raise Unsupported(
+                f"the next value of `{name}` by {environment.flow.method} has {size} operations",
+                fix="use method `euler` or simpler derivatives",
+            )
+    components = tuple(
+        replace(c, edges=tuple(_flowing(edge, values, environment) for edge in c.edges))
+        for c in environment.components
+    )
+    return replace(problem, environment=replace(environment, components=components, flow=None)), _unchanged
+
+
+def next_values(flow: Flow) -> dict[str, Term]:
+    """The value of each variable one step later."""
+    if flow.method not in METHODS:
+        raise InvalidProblem(f"unknown method `{flow.method}`", fix=did_you_mean(flow.method, METHODS))
+    if flow.step <= 0:
+        raise InvalidProblem(f"the step of a flow must be positive, not {flow.step}")
+    derivatives = dict(flow.derivatives)
+    if len(derivatives) != len(flow.derivatives):
+        raise InvalidProblem("the flow has two derivatives for one variable")
+    return METHODS[flow.method](derivatives, flow.step)
+
+
+def _unchanged(verdict: Verdict) -> Verdict:
+    return verdict
+
+
+def _moved(names: Mapping[str, Term], by: Fraction, slopes: Mapping[str, Term]) -> dict[str, Term]:
+    return {name: Var(name) + Const(by) * slopes[name] for name in names}
+
+
+def _euler(derivatives: Mapping[str, Term], step: Fraction) -> dict[str, Term]:
+    return _moved(derivatives, step, derivatives)
+
+
+def _runge_kutta(derivatives: Mapping[str, Term], step: Fraction) -> dict[str, Term]:
+    def slopes(at: Mapping[str, Term]) -> dict[str, Term]:
+        return {name: substitute(f, at) for name, f in derivatives.items()}
+
+    first = dict(derivatives)
+    second = slopes(_moved(derivatives, step / 2, first))
+    third = slopes(_moved(derivatives, step / 2, second))
+    fourth = slopes(_moved(derivatives, step, third))
+    mean = {
+        name: Apply(Op.ADD, (first[name], 2 * second[name], 2 * third[name], fourth[name]))
+        for name in derivatives
+    }
+    return _moved(derivatives, step / 6, mean)
+
+
+METHODS: dict[str, Callable[[Mapping[str, Term], Fraction], dict[str, Term]]] = {
+    "euler": _euler,
+    "rk4": _runge_kutta,
+}
+
+
+def _refuse_joint_steps(environment: Environment) -> None:
+    """Two edges that move together would both carry the flow."""
+    for vector in environment.synchronisations:
+        if sum(action is not None for action in vector.actions) > 1:
+            raise Unsupported(
+                "a flow cannot be combined with components that move together",
+                fix="write the discrete updates on one of the edges",
+            )
+
+
+def _flowing(edge: Edge, values: Mapping[str, Term], environment: Environment) -> Edge:
+    declared = {v.name for v in environment.variables} | {c.name for c in environment.controls}
+    known = declared | {c.name for c in edge.chosen}
+    for name, value in values.items():
+        if unknown := sorted((free_names(value) | {name}) - known):
+            raise InvalidProblem(
+                f"the flow mentions `{unknown[0]}`, which an edge does not know",
+                fix=did_you_mean(unknown[0], sorted(known)),
+            )
+    return replace(edge, outcomes=tuple(_with_flow(outcome, values) for outcome in edge.outcomes))
+
+
+def _with_flow(outcome: Outcome, values: Mapping[str, Term]) -> Outcome:
+    written = {_written(update.target) for update in outcome.updates}
+    first = min((u.index for u in outcome.updates), default=0)  # before anything else of this step is written
+    flow = tuple(Update(Var(name), value, first) for name, value in values.items() if name not in written)
+    return replace(outcome, updates=outcome.updates + flow)
+
+
+def _written(target: Term) -> str:
+    match target:
+        case Var(name):
+            return name
+        case Apply(Op.SELECT, (array, _)):
+            return _written(array)
+        case _:
+            raise InvalidProblem("an update's target must be a variable or an array element")
+
+
+def _size(term: Term, seen: dict[int, int]) -> int:
+    """The number of nodes of a term; parts that are the same object are looked at once."""
+    if not isinstance(term, Apply):
+        return 1
+    if id(term) not in seen:
+        seen[id(term)] = 1 + sum(_size(a, seen) for a in term.args)
+    return seen[id(term)]
