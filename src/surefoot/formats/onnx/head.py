@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from surefoot.errors import Unsupported
-from surefoot.formats.onnx.file import Graph, Step
+from surefoot.formats.onnx.file import Graph, Step, tensor
 
 # After an argmax, these only rename, retype or reshape the chosen index.
 _WRAPPERS = ("Cast", "Identity", "Reshape", "Squeeze", "Unsqueeze")
@@ -56,8 +58,8 @@ def _before_argmax(graph: Graph, producers: Mapping[str, Step], last: Step) -> H
         if step.op in _SOFTMAXES and step.inputs:
             axes.append((step.where, _axis(graph, step)))
             notes.append(f"{_SOFTMAXES[step.op]} before argmax dropped: order-preserving")
-        elif (sums := _normaliser(producers, step)) is not None:
-            axes.append((sums.where, -1))
+        elif (sums := _normaliser(graph, producers, step)) is not None:
+            axes.append(sums)
             notes.append("subtraction of log-sum-exp before argmax dropped: order-preserving")
         else:
             break
@@ -65,18 +67,33 @@ def _before_argmax(graph: Graph, producers: Mapping[str, Step], last: Step) -> H
     return Head(scores, tuple(dict.fromkeys(notes)), tuple(axes))
 
 
-def _normaliser(producers: Mapping[str, Step], step: Step) -> Step | None:
-    """The ReduceLogSumExp(x), or Log(ReduceSum(Exp(x))), in x - log(sum(exp(x)))."""
+def _normaliser(graph: Graph, producers: Mapping[str, Step], step: Step) -> tuple[str, int] | None:
+    """Where and along which axis x - log(sum(exp(x))) sums, if `step` is its subtraction."""
     if step.op != "Sub" or len(step.inputs) != 2:
         return None
     scores, name = step.inputs
-    path: list[str] = []
-    while (before := producers.get(name)) is not None and before.inputs and len(path) < 3:
-        path.append(before.op)
+    path: list[Step] = []
+    while len(path) < 3 and name != scores and (before := producers.get(name)) is not None and before.inputs:
+        path.append(before)
         name = before.inputs[0]
-        if name == scores:
-            return before if path in (["ReduceLogSumExp"], ["Log", "ReduceSum", "Exp"]) else None
-    return None
+    if name != scores or [s.op for s in path] not in (["ReduceLogSumExp"], ["Log", "ReduceSum", "Exp"]):
+        return None
+    sums = path[len(path) // 2]
+    axis = _summed_axis(graph, producers, sums)
+    return None if axis is None else (sums.where, axis)
+
+
+def _summed_axis(graph: Graph, producers: Mapping[str, Step], sums: Step) -> int | None:
+    """The single axis of a reduction: an attribute, or a constant second input."""
+    axes = sums.attributes().get("axes")
+    if axes is None and len(sums.inputs) == 2:
+        source, constant = sums.inputs[1], producers.get(sums.inputs[1])
+        if source in graph.tensors:
+            axes = tensor(graph.tensors[source], source)
+        elif constant is not None and constant.op == "Constant":
+            axes = constant.attributes().get("value")
+    listed = np.asarray(axes).ravel() if isinstance(axes, tuple | np.ndarray) else np.array([])
+    return int(listed[0]) if listed.size == 1 else None
 
 
 def _axis(graph: Graph, step: Step) -> int:
