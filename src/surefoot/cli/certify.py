@@ -56,6 +56,13 @@ def refutation(stored: StoredResult, loaded: Loaded, trace: Trace) -> str | None
     return replay(executed, trace)
 
 
+def _without_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """A key that is given twice would hide one of its values."""
+    if len({key for key, _ in pairs}) != len(pairs):
+        raise ValueError("duplicate key")
+    return dict(pairs)
+
+
 def read_results(path: Path) -> list[StoredResult]:
     """The results in a JSON file, one or several."""
     if not path.is_file():
@@ -63,7 +70,7 @@ def read_results(path: Path) -> list[StoredResult]:
     if path.stat().st_size > LARGEST_BYTES:
         raise InvalidProblem("larger than 256 MB", where=str(path))
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_without_duplicates)
     except (ValueError, RecursionError):
         raise InvalidProblem(
             "not a JSON document", fix="give a file that --json wrote", where=str(path)

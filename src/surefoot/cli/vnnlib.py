@@ -15,7 +15,7 @@ from surefoot.problem.problem import Problem
 from surefoot.problem.semantics import decision
 from surefoot.run import verify
 from surefoot.solve import SOLVERS
-from surefoot.verdict.verdict import Holds, Reason, Result, Unknown, Vacuous, Violated
+from surefoot.verdict.verdict import Holds, Reason, Result, Unknown, Violated
 from surefoot.work.budget import Budget
 
 
@@ -83,7 +83,7 @@ def competition(problem: Problem, result: Result) -> str:
             made = decision(problem, state)
             inputs = [float(state[v.name]) for v in problem.environment.variables]
             return witness_text(inputs, list((made and made.outputs) or ()))
-        case Holds(as_asked=True) | Vacuous():
+        case Holds(as_asked=True):
             return "unsat"
         case Unknown(reason=Reason.TIMEOUT):
             return "timeout"
