@@ -110,7 +110,7 @@ def draws(what: Problem, count: int = 200) -> list[object]:
 
 
 def test_laws_fit_their_kinds() -> None:
-    assert set(draws(chosen(Int(1, 3), Law("uniform", (Fraction(1), Fraction(3)))))) == {1, 2, 3}
+    assert set(draws(chosen(Int(1, 3), Law("integer", (Fraction(1), Fraction(3)))))) == {1, 2, 3}
     assert set(draws(chosen(Bool(), UNIT))) == {False, True}
     reals = draws(chosen(Real(Fraction(0), Fraction(1)), UNIT))
     assert all(isinstance(r, Fraction | int) and 0 <= r <= 1 for r in reals)
@@ -123,7 +123,7 @@ def test_laws_fit_their_kinds() -> None:
 
 def test_draws_are_repeated_until_the_assumption_holds() -> None:
     assert set(
-        draws(chosen(Int(0, 9), Law("uniform", (Fraction(0), Fraction(9))), equal(Var("c"), 7)), 20)
+        draws(chosen(Int(0, 9), Law("integer", (Fraction(0), Fraction(9))), equal(Var("c"), 7)), 20)
     ) == {7}
 
 
@@ -131,7 +131,7 @@ def test_what_cannot_be_simulated_is_refused_in_a_sentence() -> None:
     with pytest.raises(Unsupported, match="no sampling law"):
         draws(chosen(Int(0, 9), None), 1)
     with pytest.raises(Unsupported, match="missed its assumption"):
-        draws(chosen(Int(0, 9), Law("uniform", (Fraction(0), Fraction(9))), FALSE), 1)
+        draws(chosen(Int(0, 9), Law("integer", (Fraction(0), Fraction(9))), FALSE), 1)
     with pytest.raises(InvalidProblem, match="does not fit"):
         draws(chosen(Int(0, 9), Law("poisson", (Fraction(1),))), 1)
     half = Edge(outcomes=(Outcome(Const(Fraction(1, 2))),))

@@ -104,7 +104,7 @@ def _draw(choice: Choice, arithmetic: Arithmetic, rng: Random) -> Any:
     match choice.kind, choice.law.name, choice.law.parameters:
         case Bool(), "uniform", _:
             return rng.random() < 0.5
-        case Int(), "uniform", (low, high):
+        case Int(), "integer", (low, high):
             return rng.randint(int(low), int(high))
         case Real(), "uniform", (low, high):
             return _number(low + (high - low) * Fraction(rng.random()), arithmetic)

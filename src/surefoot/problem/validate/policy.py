@@ -150,6 +150,11 @@ def _branch_action(action: str, environment: Environment, where: str) -> None:
         what = f"the branch picks action `{action}`, but the environment has controls"
         raise InvalidProblem(what, fix="write one term for each control", where=f"{where}.then")
     known = environment_labels(environment)
-    if action not in known:
+    if action not in known and action not in _edge_names(environment):
         what = f"the environment has no action `{action}`"
         raise InvalidProblem(what, fix=did_you_mean(action, known), where=f"{where}.then")
+
+
+def _edge_names(environment: Environment) -> set[str]:
+    """`component#edge`: how a program picks one of several edges that share a label."""
+    return {f"{c.name}#{number}" for c in environment.components for number in range(len(c.edges))}

@@ -150,7 +150,7 @@ def _pass(action: str, guard: Term, longest_job: int) -> Edge:
 def _new_job(shortest: int, longest: int) -> tuple[Choice, ...]:
     bounds = {"new_length": (shortest, longest), **{f"new_{r}": (1, CAPACITY) for r in RESOURCES}}
     return tuple(
-        Choice(name, Int(low, high), Law("uniform", (Fraction(low), Fraction(high))))
+        Choice(name, Int(low, high), Law("integer", (Fraction(low), Fraction(high))))
         for name, (low, high) in bounds.items()
     )
 

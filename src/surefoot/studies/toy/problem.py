@@ -111,9 +111,9 @@ def below_thirteen() -> Problem:
 
 
 def settles_within(steps: int) -> Problem:
-    """Bounded liveness: where inputs move by at least 1/4, the output stops being positive in time."""
+    """Bounded liveness: where inputs move by at least 1/4, the output falls to 1 or below in time."""
     return _problem(
-        f"settles-within-{steps}", environment(smallest_step=Fraction(1, 4)), Within(OUTPUT <= 0, steps)
+        f"settles-within-{steps}", environment(smallest_step=Fraction(1, 4)), Within(OUTPUT <= 1, steps)
     )
 
 

@@ -1,0 +1,133 @@
+"""Aurora as data, run by the reference semantics; and the published policy where it is at hand."""
+
+from fractions import Fraction
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+
+from surefoot.formats.onnx import read_onnx
+from surefoot.problem.network import Network, Shape, dense
+from surefoot.problem.problem import Problem
+from surefoot.problem.property import Never, Recurs, Within
+from surefoot.problem.semantics import State, decision, holds, is_initial, step
+from surefoot.problem.simulate import simulate
+from surefoot.problem.validate import validate
+from surefoot.studies.aurora.problem import (
+    EPSILON,
+    NEEDS_NETWORK,
+    environment,
+    liveness_excellent,
+    liveness_loss,
+    policy,
+    safety_excellent,
+    safety_shallow_buffer,
+)
+
+FEATURES = ("latency_gradient", "latency_ratio", "send_ratio")
+
+
+def random_network(seed: int = 0) -> Network:
+    rng = np.random.default_rng(seed)
+    shapes = ((32, 30), (16, 32), (1, 16))
+    return dense(
+        [(rng.normal(scale=0.3, size=s), rng.normal(scale=0.1, size=s[0])) for s in shapes], Shape.TANH
+    )
+
+
+def history(*triple: Fraction | int | str) -> State:
+    """Ten equal intervals."""
+    return {f"{name}_{t}": Fraction(v) for name, v in zip(FEATURES, triple, strict=True) for t in range(10)}
+
+
+@pytest.mark.parametrize("name", NEEDS_NETWORK)
+def test_every_problem_is_valid(name: str) -> None:
+    validate(NEEDS_NETWORK[name](random_network()))
+
+
+def test_the_inputs_are_time_major_with_the_oldest_first() -> None:
+    names = [term.name for term in policy(random_network()).observe]  # type: ignore[union-attr]
+    assert len(names) == 30
+    assert names[:4] == ["latency_gradient_0", "latency_ratio_0", "send_ratio_0", "latency_gradient_1"]
+    assert names[27:] == ["latency_gradient_9", "latency_ratio_9", "send_ratio_9"]
+
+
+def test_a_step_shifts_every_history_and_appends_the_chosen_interval() -> None:
+    problem = liveness_loss(random_network())
+    start = history(0, 1, 2)
+    assert is_initial(problem.environment, start)
+    run = simulate(problem, start, 25, Random(5))
+    assert run.ending == "truncated"
+    for before, move, after in zip(run.states, run.moves, run.states[1:], strict=False):
+        assert step(problem, before, move) == after
+        for name in FEATURES:
+            assert [after[f"{name}_{t}"] for t in range(9)] == [before[f"{name}_{t}"] for t in range(1, 10)]
+            assert after[f"{name}_9"] == move.chosen[f"new_{name}"]
+        assert -EPSILON <= after["latency_gradient_9"] <= EPSILON
+        assert 1 <= after["latency_ratio_9"] <= 1 + EPSILON
+        assert 2 <= after["send_ratio_9"] <= 10
+
+
+def test_the_output_is_the_unbounded_control() -> None:
+    problem = safety_excellent(random_network())
+    made = decision(problem, history(0, 1, 1))
+    assert made is not None
+    assert made.outputs is not None
+    assert made.controls == {"rate_change": Fraction(made.outputs[0])}
+
+
+def test_what_is_asked() -> None:
+    network = random_network()
+    assert isinstance(liveness_excellent(network).property, Recurs)
+    assert liveness_excellent(network, steps=1).property == Within(
+        liveness_excellent(network).property.good, 1
+    )  # type: ignore[union-attr]
+    for problem in (safety_excellent(network), safety_shallow_buffer(network)):
+        assert isinstance(problem.property, Never)
+        assert problem.property.steps == 0
+
+
+def test_the_reset_history_is_the_only_start_if_wanted() -> None:
+    only = environment(EPSILON, (Fraction(1), Fraction(1)), from_reset=True)
+    assert is_initial(only, history(0, 1, 1))
+    assert not is_initial(only, history("1/100", 1, 1))
+
+
+@pytest.fixture(scope="module")
+def published(shared_data: Path) -> Network:
+    return read_onnx(shared_data / "policies" / "aurora_icml" / "aurora_icml.onnx")
+
+
+PUBLISHED = [
+    ((0, 1, 1), 0.389512),
+    (("0.01", "1.01", 1), 0.220261),
+    (("-0.01", 1, 1), 0.543455),
+    (("0.05", "1.05", 1), -0.589958),
+    ((0, 1, 2), -1.358234),
+    ((0, 1, 10), -1.536502),
+    (("0.5", 5, 2), -2.377981),
+]
+
+
+@pytest.mark.shared_data
+@pytest.mark.parametrize(("triple", "output"), PUBLISHED)
+def test_the_published_policy_gives_the_recorded_outputs(
+    published: Network, triple: tuple, output: float
+) -> None:
+    made = decision(liveness_loss(published), history(*triple))
+    assert made is not None
+    assert made.outputs is not None
+    assert made.outputs[0] == pytest.approx(output, abs=1e-5)
+
+
+def outcome(problem: Problem, state: State) -> bool:
+    assert isinstance(problem.property, Never)
+    return holds(problem, state, problem.property.bad)
+
+
+@pytest.mark.shared_data
+def test_the_published_policy_on_single_histories(published: Network) -> None:
+    assert not outcome(safety_excellent(published), history("0.01", "1.01", 1))
+    assert outcome(safety_excellent(published, Fraction(1, 20)), history("0.05", "1.05", 1))
+    assert not outcome(safety_shallow_buffer(published), history(0, 1, 2))

@@ -1,0 +1,94 @@
+"""Loading studies, and comparing what papers say with what is measured."""
+
+from fractions import Fraction
+
+import pytest
+from tests.examples import EXAMPLES
+
+from surefoot.errors import InvalidProblem
+from surefoot.studies import STUDIES
+from surefoot.studies.load import Study, compare, load_study, read_expectations
+from surefoot.verdict.verdict import Estimated, Holds, Reason, Result, Trace, Unknown, Verdict, Violated
+
+
+def result(verdict: Verdict) -> Result:
+    return Result("p", "e", verdict, False, "exact", 0, {}, {}, 0.0)
+
+
+TEXT = """
+[[expect]]
+problem = "climbs"
+engine = "bmc"
+verdict = "violated"
+steps = 3
+paper = "a paper, section 1"
+figure = "3 steps"
+options = { depth = 5 }
+
+[[expect]]
+problem = "within"
+engine = "bmc"
+verdict = "holds"
+paper = "a paper, section 2"
+figure = "UNSAT"
+note = "easy"
+"""
+
+
+def study(text: str = TEXT) -> Study:
+    problems = {e.name: (lambda e=e: e.problem) for e in EXAMPLES}
+    return Study("tiny", "", problems, {}, read_expectations(text, "tiny/expected.toml"))
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_every_study_loads_and_explains_itself(name: str) -> None:
+    loaded = load_study(name)
+    assert loaded.readme.startswith(f"# {name}: ")
+    assert loaded.problems or loaded.needs_network
+    assert all(e.problem in loaded.problems for e in loaded.expectations)
+
+
+def test_an_unknown_study_is_named_with_a_suggestion() -> None:
+    with pytest.raises(InvalidProblem, match="did you mean `toy`"):
+        load_study("toi")
+
+
+@pytest.mark.parametrize(
+    "text", ["[[expect]]\nproblem = 1\nwrong = 2", "[[expect]\n", '[[expect]]\nproblem = "climbs"']
+)
+def test_a_broken_expectation_says_where(text: str) -> None:
+    with pytest.raises(InvalidProblem, match=r"tiny/expected.toml: not a list of expectations"):
+        read_expectations(text, "tiny/expected.toml")
+
+
+def test_expectations_that_are_met() -> None:
+    trace = Trace(({},) * 4, (None,) * 3)  # type: ignore[arg-type]
+    answers = {"climbs": Violated(trace), "within": Holds(3, "milp", True)}
+    asked = []
+
+    def verify(problem, engine, options):  # type: ignore[no-untyped-def]
+        asked.append((problem.name, engine, dict(options)))
+        return result(answers[problem.name])
+
+    rows = compare(study(), verify)
+    assert asked == [("climbs", "bmc", {"depth": 5}), ("within", "bmc", {})]
+    assert [row.met for row in rows] == [True, True]
+    assert [row.expected for row in rows] == ["violated after 3 steps", "holds"]
+    assert [row.measured for row in rows] == ["violated after 3 steps", "holds up to 3 steps"]
+    assert (rows[1].paper, rows[1].figure, rows[1].note) == ("a paper, section 2", "UNSAT", "easy")
+
+
+@pytest.mark.parametrize(
+    ("verdict", "words"),
+    [
+        (Violated(Trace(({},) * 2, (None,))), "violated after 1 step"),  # type: ignore[arg-type]
+        (Holds(3, "milp", True), "holds up to 3 steps"),
+        (Unknown(Reason.TIMEOUT, "too long"), "unknown"),
+        (Unknown(Reason.TIMEOUT, "too long", 2), "unknown up to 2 steps"),
+        (Estimated(Fraction(0), Fraction(1), Fraction(1, 2), {}), "estimated"),
+    ],
+)
+def test_expectations_that_are_not_met(verdict: Verdict, words: str) -> None:
+    (row, *_) = compare(study(TEXT.split("\n\n")[0]), lambda *_: result(verdict))
+    assert not row.met
+    assert row.measured == words

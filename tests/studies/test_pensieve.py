@@ -1,0 +1,78 @@
+"""Pensieve's property 2 as data; and the published actor where it is at hand."""
+
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from surefoot.formats.onnx import read_onnx
+from surefoot.problem.decision import observation
+from surefoot.problem.network import Network, dense
+from surefoot.problem.property import Never
+from surefoot.problem.semantics import decision, holds, is_initial
+from surefoot.problem.validate import validate
+from surefoot.studies.pensieve.problem import BITRATES, DOWNLOAD_SECONDS, poor_network
+
+
+def random_network(width: int) -> Network:
+    rng = np.random.default_rng(width)
+    return dense(
+        [(rng.normal(size=(5, width)), rng.normal(size=5)), (rng.normal(size=(6, 5)), rng.normal(size=6))]
+    )
+
+
+@pytest.mark.parametrize("width", [24, 48])
+def test_the_query_is_valid_for_both_layouts(width: int) -> None:
+    problem = poor_network(random_network(width), Fraction(8))
+    validate(problem)
+    state = {"remaining": Fraction(1, 2)}
+    assert is_initial(problem.environment, state)
+    seen = observation(problem.policy, problem.environment, state)  # type: ignore[arg-type]
+    assert seen.shape == (width,)
+    sizes = [np.float32(b * 4 / 8000) for b in BITRATES]
+    throughput, delay = np.float32(0.375 / 8), np.float32(0.8)
+    if width == 24:
+        assert seen.tolist() == [
+            np.float32(750 / 4300),
+            np.float32(0.4),
+            *[throughput] * 8,
+            *[delay] * 8,
+            *sizes,
+        ]
+    else:
+        rows = seen.reshape(6, 8)
+        assert (rows[0, 7], rows[1, 7], rows[5, 7]) == (
+            np.float32(750 / 4300),
+            np.float32(0.4),
+            np.float32(0.5),
+        )
+        assert set(rows[2]) == {throughput}
+        assert set(rows[3]) == {delay}
+        assert rows[4].tolist() == [*sizes, 0, 0]
+
+
+def test_the_papers_download_times() -> None:
+    assert (DOWNLOAD_SECONDS[0], DOWNLOAD_SECONDS[-1], len(DOWNLOAD_SECONDS)) == (4, 15, 111)
+
+
+@pytest.mark.shared_data
+def test_the_published_actor_gives_the_recorded_outputs(shared_data: Path) -> None:
+    actor = read_onnx(shared_data / "policies" / "pensieve_original" / "pensieve_actor_48.onnx")
+    recorded = {
+        4: [96.79552, 88.07281, 81.1489, 82.503624, 75.4041, 55.797146],
+        15: [105.09182, 86.39296, 100.32616, 101.39526, 95.86523, 79.469124],
+    }
+    for seconds, outputs in recorded.items():
+        made = decision(poor_network(actor, Fraction(seconds)), {"remaining": Fraction(0)})
+        assert made is not None
+        assert made.outputs == pytest.approx(outputs, abs=1e-3)
+
+
+@pytest.mark.shared_data
+def test_the_published_actor_keeps_the_property_at_every_download_time(shared_data: Path) -> None:
+    actor = read_onnx(shared_data / "policies" / "pensieve_original" / "pensieve_actor_24.onnx")
+    for seconds in DOWNLOAD_SECONDS[::10]:
+        problem = poor_network(actor, seconds)
+        assert isinstance(problem.property, Never)
+        assert not holds(problem, {"remaining": Fraction(1)}, problem.property.bad)
