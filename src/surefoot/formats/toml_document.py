@@ -22,6 +22,8 @@ from surefoot.problem.term import Const, Term
 MOST_BYTES = 1_000_000
 _POSITION = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)\Z")
 _LONG_KEY = re.compile(r"(?<![\w-])(?:[\w\"'-]++[ \t]*+\.[ \t]*+){40}")
+_HEADER = re.compile(r"[ \t]*\[{1,2}[ \t]*([^\[\]]*?)[ \t]*\]{1,2}[ \t]*(?:#.*)?\Z")
+_SETS_KEY = re.compile(r"[ \t]*([\w-]+|\"[^\"]*\"|'[^']*')[ \t]*=")
 _SPECIAL = ("inf", "nan")
 Result = TypeVar("Result")
 
@@ -42,8 +44,7 @@ def read_document(path: Path) -> Entry:
 
 
 def _text(path: Path) -> str:
-    if path.is_file() and path.stat().st_size > MOST_BYTES:
-        size = path.stat().st_size
+    if (size := _size(path)) > MOST_BYTES:
         raise InvalidProblem(f"the file has {size} bytes", fix=f"at most {MOST_BYTES} are read")
     try:
         data = read_bytes(path)
@@ -54,6 +55,13 @@ def _text(path: Path) -> str:
     except UnicodeDecodeError as error:
         what = f"byte {error.start} is not part of a UTF-8 text"
         raise InvalidProblem(what, fix="save the file as UTF-8") from None
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size if path.is_file() else 0
+    except (OSError, ValueError):
+        return 0  # reading it will say what is wrong
 
 
 def _exact(literal: str, text: str) -> Fraction:
@@ -98,12 +106,21 @@ class Entry:
 
     def place(self) -> str:
         """Line and column if there is no doubt about them, else the key path."""
-        if (start := self._start()) is not None:
-            return _line_and_column(self.text, start)
-        key = self.path.rpartition(".")[2]
-        spelled = rf"(?m)^[ \t]*(\"{re.escape(key)}\"|'{re.escape(key)}'|{re.escape(key)})[ \t]*="
-        lines = list(re.finditer(spelled, self.text)) if key else []
-        return _line_and_column(self.text, lines[0].start(1)) if len(lines) == 1 else self.path
+        start = self._start()
+        start = self._line_of_key() if start is None else start
+        return self.path if start is None else _line_and_column(self.text, start)
+
+    def _line_of_key(self) -> int | None:
+        """Where the last key is set, if that happens once in the tables of this name."""
+        table, _, key = self.path.rpartition(".")
+        section, offset, found = "", 0, []
+        for line in self.text.split("\n"):
+            if header := _HEADER.match(line):
+                section = header[1]
+            elif section == re.sub(r"\[\d+\]", "", table) and (set_here := _SETS_KEY.match(line)):
+                found += [offset + set_here.start(1)] * (set_here[1].strip("\"'") == key)
+            offset += len(line) + 1
+        return found[0] if len(found) == 1 else None
 
     def _start(self) -> int | None:
         """Where a string stands in the text, if it stands there once and without escapes."""
@@ -121,7 +138,9 @@ class Entry:
         except InvalidProblem as error:
             start, inner = self._start(), re.fullmatch(r"(\d+):(\d+)", error.where)
             if start is None or inner is None:
-                raise error.at(self.place() if inner is None else self.path) from None
+                if inner is not None and self.place() != self.path:  # the line of the key is known
+                    raise type(error)(error.what, fix=error.fix, where=self.place()) from None
+                raise error.at(self.place()) from None
             lines = text.split("\n")[: int(inner[1]) - 1]
             offset = start + sum(len(line) + 1 for line in lines) + int(inner[2]) - 1
             where = _line_and_column(self.text, offset)

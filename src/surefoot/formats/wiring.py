@@ -19,7 +19,7 @@ from surefoot.formats.toml_document import Entry, read_document
 from surefoot.problem.network import Network
 from surefoot.problem.parse.terms import Reader
 from surefoot.problem.policy import Actions, Choose, EdgesOf, NeuralPolicy
-from surefoot.problem.term import Const, Term
+from surefoot.problem.term import Const, Term, Var, substitute
 from surefoot.problem.window import Window, interleave
 
 KEYS = ("observe", "actions", "edges_of", "order", "choose", "normalize")
@@ -77,14 +77,26 @@ def wiring_from_options(
 ) -> Wiring:
     """The wiring that command-line texts describe: `x, y - 1`, `left,right`, `argmax`."""
     known = vocabulary or Vocabulary()
-    reader = Reader(observe, names=known.names, constants=known.constants)
-    terms = [reader.term()]
-    while reader.takes(","):
-        terms.append(reader.term())
-    reader.finish("`,`")
     labels = tuple(a.strip() for a in actions.split(",")) if actions.strip() else ()
-    default = Choose.ARGMAX if labels else Choose.VALUE
-    return Wiring(tuple(terms), labels, read_choose(choose) if choose else default)
+    way = Choose.ARGMAX if labels else Choose.VALUE
+    option = "--observe"
+    try:
+        reader = Reader(observe, names=known.names, constants=known.constants)
+        terms = [reader.term()]
+        while reader.takes(","):
+            terms.append(reader.term())
+        reader.finish("`,`")
+        option = "--choose"
+        way = read_choose(choose) if choose else way
+    except InvalidProblem as error:
+        raise error.at(option) from None
+    return Wiring(resolved(tuple(terms), known), labels, way)
+
+
+def resolved(terms: tuple[Term, ...], vocabulary: Vocabulary) -> tuple[Term, ...]:
+    """Terms that were read before the model was known: constants replaced, windows as all their values."""
+    windows: dict[Term, tuple[Term, ...]] = {Var(w.name): w.terms for w in vocabulary.windows}
+    return tuple(substitute(t, vocabulary.constants) for term in terms for t in windows.get(term, (term,)))
 
 
 def wire(network: Network, wiring: Wiring, notes: Iterable[str] = ()) -> NeuralPolicy:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
 
@@ -10,7 +11,16 @@ from surefoot.errors import InvalidProblem
 from surefoot.formats.loaded_policy import LoadedPolicy
 from surefoot.formats.problem_file.declarations import Declarations
 from surefoot.formats.toml_document import Entry
-from surefoot.formats.wiring import KEYS, Vocabulary, Wiring, read_wiring, sidecar, wire, wiring_from
+from surefoot.formats.wiring import (
+    KEYS,
+    Vocabulary,
+    Wiring,
+    read_wiring,
+    resolved,
+    sidecar,
+    wire,
+    wiring_from,
+)
 from surefoot.problem.policy import Branch, NeuralPolicy, ProgramPolicy
 from surefoot.problem.term import TRUE, Term
 
@@ -51,7 +61,8 @@ def wired(network: Path, wiring: Wiring | None, declared: Declarations, load: Lo
             raise InvalidProblem(what, fix=fix, where=str(network))
         wiring = read_wiring(beside, vocabulary(declared))
     loaded = (load or _load_policy)(network)
-    return wire(loaded.network, wiring, loaded.notes)
+    known = replace(wiring, observe=resolved(wiring.observe, vocabulary(declared)))
+    return wire(loaded.network, known, loaded.notes)
 
 
 def _load_policy(path: Path) -> LoadedPolicy:
@@ -71,6 +82,9 @@ def _program(entry: Entry, declared: Declarations) -> ProgramPolicy:
         branches.append(_branch(own, path, declared))
     picked = tuple(dict.fromkeys(b.then for b in branches if isinstance(b.then, str)))
     actions = fields["actions"].strings() if "actions" in fields else picked
+    for number, action in enumerate(picked if "actions" not in fields else ()):
+        first = next(i for i, b in enumerate(branches) if b.then == action)
+        declared.places[f"policy.actions[{number}]"] = declared.places[f"policy.branches[{first}].then"]
     return ProgramPolicy(tuple(branches), actions)
 
 

@@ -13,7 +13,7 @@ from surefoot.formats.problem_file.declarations import Declarations, Override, d
 from surefoot.formats.problem_file.environment import environment
 from surefoot.formats.problem_file.policy import Load, described_policy, wired
 from surefoot.formats.toml_document import Entry, read_document
-from surefoot.formats.wiring import Wiring
+from surefoot.formats.wiring import Wiring, sidecar
 from surefoot.problem.environment import Environment
 from surefoot.problem.parse import parse_property
 from surefoot.problem.policy import Policy, ProgramPolicy
@@ -66,6 +66,8 @@ def read_problems(
 ) -> dict[str, Problem]:
     """Every problem in a file, by the name of its property."""
     file = _read(Path(path), constants or {})
+    if not file.properties:
+        raise _no_property(file)
     acting = _policy(file, policy, wiring, load)
     return {name: _problem(file, name, asked, acting) for name, asked in file.properties.items()}
 
@@ -105,14 +107,12 @@ def _asked(file: _File, asked: str | None) -> tuple[str, Property]:
     if asked is None:
         if len(known) == 1:
             return next(iter(known.items()))
-        what = f"the file has {len(known)} properties" if known else "the file has no property"
-        listed = ", ".join(f"`{n}`" for n in known)
-        fix = (
-            f"choose one of {listed}"
-            if known
-            else 'add [properties] with a line such as safe = "never x > 10"'
+        if not known:
+            raise _no_property(file)
+        fix = f"choose one of {', '.join(f'`{n}`' for n in known)}"
+        raise InvalidProblem(
+            f"the file has {len(known)} properties", fix=fix, where=f"{file.path}:properties"
         )
-        raise InvalidProblem(what, fix=fix, where=f"{file.path}:properties")
     if asked in known:
         return asked, known[asked]
     if asked.isidentifier():
@@ -124,15 +124,22 @@ def _asked(file: _File, asked: str | None) -> tuple[str, Property]:
         raise error.at("property") from None
 
 
+def _no_property(file: _File) -> InvalidProblem:
+    fix = 'add [properties] with a line such as safe = "never x > 10"'
+    return InvalidProblem("the file has no property", fix=fix, where=f"{file.path}:properties")
+
+
 def _policy(
     file: _File, network: str | Path | None, wiring: Wiring | None, load: Load | None
 ) -> Policy | None:
+    """The given policy, else that of the file; wired as given, as told beside it, or as in the file."""
+    own, described = file.policy if isinstance(file.policy, tuple) else (None, None)
     if network is not None:
-        return wired(Path(network), wiring, file.declared, load)
-    if file.policy is None or isinstance(file.policy, ProgramPolicy):
-        return file.policy
-    own, described = file.policy
-    return wired(own, wiring or described, file.declared, load)
+        beside = sidecar(Path(network)).is_file()
+        return wired(Path(network), wiring or (None if beside else described), file.declared, load)
+    if own is not None:
+        return wired(own, wiring or described, file.declared, load)
+    return None if isinstance(file.policy, tuple) else file.policy
 
 
 def _problem(file: _File, name: str, asked: Property, acting: Policy | None) -> Problem:

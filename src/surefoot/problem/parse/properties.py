@@ -128,7 +128,7 @@ def _rational(reader: Reader) -> Fraction:
 
 def _literal(reader: Reader) -> Fraction:
     token = reader.token
-    value = reader.primary()
+    value = reader.limit()
     if not isinstance(value, Const) or isinstance(value.value, bool):
         reader.fail(token, "a limit has to be a number", "write a number or the name of a constant")
     return Fraction(value.value)
@@ -161,11 +161,11 @@ def _bound(reader: Reader) -> Bound:
         reward = reader.name("the name of a reward")
         reader.expect("}", "after the reward")
     if reader.takes("<="):
-        return Bound(high=reader.primary(), reward=reward)
+        return Bound(high=reader.limit(), reward=reward)
     if reader.takes("<"):
-        return Bound(high=reader.primary(), reward=reward, strict=True)
+        return Bound(high=reader.limit(), reward=reward, strict=True)
     if reader.takes(">="):
-        return Bound(low=reader.primary(), reward=reward)
+        return Bound(low=reader.limit(), reward=reward)
     reader.expect("[", "or `<=`, `<`, `>=`")
     low = reader.term()
     reader.expect(",", "after the lower limit")

@@ -223,6 +223,12 @@ class Reader:
             self.fail(token, f"`{token.text}` takes {arity}, not {len(args)}")
         return Apply(op, args)
 
+    def limit(self) -> Term:
+        """A number, a name or a term in parentheses; a name is never a function here: `F<=N (x > 3)`."""
+        if self.token.kind is Kind.NAME and self.token.text not in KEYWORDS:
+            return self._variable(self.advance())
+        return self.primary()
+
     def _arguments(self, closing: str, several: bool = False) -> tuple[Term, ...]:
         """What stands between the bracket at the current token and its `closing`: one term, or any number."""
         opening = self.advance()

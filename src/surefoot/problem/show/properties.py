@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from surefoot.problem.names import is_reserved
 from surefoot.problem.parse.number import show_number
 from surefoot.problem.parse.spelling import BINARY_PATHS, UNARY_PATHS
 from surefoot.problem.property import (
@@ -78,8 +79,8 @@ def _limiting(term: Term | None) -> str:
             not isinstance(value, bool) and value >= 0 and "/" not in (text := show_number(value))
         ):
             return text
-        case Var():
-            return show(term)
+        case Var(name) if not is_reserved(name):
+            return show_name(name)
         case None:
             return ""
         case _:

@@ -36,6 +36,8 @@ from surefoot.problem.term import Apply, Const, Op, Term, Var
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*\Z")
 _FUNCTION_OF = {op: name for name, (op, _) in FUNCTIONS.items()}
+_PAIRS = (Op.ADD, Op.SUB, Op.MUL, Op.DIV, Op.MOD, Op.POW, Op.LT, Op.LE, Op.EQ, Op.IMPLIES, Op.SELECT)
+_OPERANDS = {**dict.fromkeys(_PAIRS, 2), Op.NEG: 1, Op.NOT: 1}
 _EVERYTHING = 1_000_000
 
 
@@ -117,8 +119,8 @@ def _layout(term: Apply) -> tuple[Layout, tuple[Term, ...]]:
     match term:
         case Apply(Op.NOT, (Apply(Op.EQ, (left, right)),)):
             return _DIFFERENT, (left, right)
-        case Apply(Op.ADD | Op.MUL as op, args) if len(args) != 2:
-            return _call(_FUNCTION_OF[op]), args
+        case Apply(op, args) if len(args) != _OPERANDS.get(op, len(args)):
+            return _call(_FUNCTION_OF.get(op, op.value)), args  # sums of many, or a malformed term
         case _:
             return LAYOUT[term.op], term.args
 

@@ -1,0 +1,354 @@
+# ruff: noqa: E501 - one text with its message on each line
+"""Problem files and wiring files: what they build, what overrides do, and the examples of the pages."""
+
+import re
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from surefoot.errors import InvalidProblem
+from surefoot.formats.loaded_policy import LoadedPolicy
+from surefoot.formats.normalize import NOT_NORMALISED
+from surefoot.formats.problem_file import read_problem, read_problems
+from surefoot.formats.problem_file.kinds import parse_kind
+from surefoot.formats.wiring import Vocabulary, read_wiring, sidecar, wire, wiring_from_options
+from surefoot.problem.environment import (
+    Arithmetic,
+    Array,
+    Bool,
+    Choice,
+    Component,
+    Control,
+    Edge,
+    Int,
+    Law,
+    Outcome,
+    Real,
+    Synchronisation,
+    Update,
+    Variable,
+)
+from surefoot.problem.flow import Flow
+from surefoot.problem.inference import infer
+from surefoot.problem.network import dense
+from surefoot.problem.parse import parse_property, parse_term
+from surefoot.problem.policy import Branch, Choose, EdgesOf, NeuralPolicy, ProgramPolicy
+from surefoot.problem.property import Never, Within
+from surefoot.problem.term import Const, Var
+from surefoot.problem.window import window
+
+t = parse_term
+PAGES = Path(__file__).parents[2] / "docs" / "reference"
+BODY = """
+[variables]
+x = "int 0..3"
+[[edges]]
+action = "go"
+[[edges]]
+action = "stay"
+"""
+PROGRAM = """
+[policy.program]
+branches = [{ action = "go" }]
+"""
+
+
+def load(path: Path) -> LoadedPolicy:
+    """Two outputs from two inputs, whatever the file is called."""
+    network = dense([(np.eye(2), np.zeros(2))], name=path.name)
+    return LoadedPolicy(network, "scores", "test", notes=(NOT_NORMALISED,))
+
+
+@pytest.fixture
+def write(tmp_path: Path):
+    def written(text: str, name: str = "model.toml") -> Path:
+        path = tmp_path / name
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return written
+
+
+def blocks(page: str, language: str) -> list[str]:
+    text = (PAGES / page).read_text(encoding="utf-8")
+    return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
+
+
+@pytest.mark.parametrize("line", "".join(blocks("syntax.md", "term")).splitlines())
+def test_terms_of_the_page_are_read(line: str) -> None:
+    parse_term(line)
+
+
+@pytest.mark.parametrize("line", "".join(blocks("syntax.md", "property")).splitlines())
+def test_properties_of_the_page_are_read(line: str) -> None:
+    parse_property(line)
+
+
+def test_examples_of_the_page_are_sound(write) -> None:
+    examples = blocks("problem-file.md", "toml")
+    assert len(examples) == 3
+    braking, policy, pendulum = examples
+    assert set(read_problems(write(braking))) == {"stops", "calm"}
+    assert set(read_problems(write(pendulum))) == {"upright"}
+    without = braking[: braking.index("[policy.program]")] + '[properties]\nstops = "never speed > 9"\n'
+    assert read_problem(write(without + policy), load=load).name == "braking/stops"
+
+
+def test_reads_everything_an_edge_may_say(write) -> None:
+    path = write("""
+        name = "all"
+        arithmetic = "float64"
+        initial = "x = N"
+        [constants]
+        N = 2
+        half = "1 / N"
+        [variables]
+        x = "int 0..N + 1"
+        "my array" = "array N of bool"
+        [windows]
+        late = { length = "N", kind = "real [1, 10]" }
+        [controls]
+        force = "[-half, half]"
+        turn = { limits = ">= 0", clipped = false }
+        [[edges]]
+        guard = "x < N and force < 1"
+        chosen = { w = { kind = "real [0, 1]", law = "uniform(0, half)" }, n = "int 1..6" }
+        assuming = "w < force"
+        [[edges.outcomes]]
+        probability = "half"
+        updates = [{ x = "x + n" }, { "`my array`[x]" = true, "my array" = "`my array`" }]
+        rewards = { cost = 0.1 }
+        [[edges.outcomes]]
+        probability = "half"
+        shift = { late = "w" }
+        [flow]
+        step = 0.01
+        method = "rk4"
+        derivatives = { late_0 = "force" }
+        [policy.program]
+        branches = [{ when = "x > N", controls = ["x", 0] }]
+        [properties]
+        soon = "within N x > 0"
+    """)
+    with pytest.raises(InvalidProblem, match="is assigned twice at once"):
+        read_problem(path)
+    write(path.read_text(encoding="utf-8").replace(', "my array" = "`my array`"', ""))
+    problem = read_problem(path)
+    environment = problem.environment
+    half = Fraction(1, 2)
+    assert problem.name == "all/soon"
+    assert problem.property == Within(t("x > 0"), 2)
+    assert environment.variables == (
+        Variable("x", Int(0, 3)),
+        Variable("my array", Array(Bool(), 2)),
+        Variable("late_0", Real(Fraction(1), Fraction(10))),
+        Variable("late_1", Real(Fraction(1), Fraction(10))),
+    )
+    assert environment.initial == t("x = 2")
+    assert environment.arithmetic is Arithmetic.FLOAT64
+    assert environment.controls == (Control("force", -half, half), Control("turn", Fraction(0), None, False))
+    first = Outcome(
+        Const(half),
+        (Update(Var("x"), t("x + n")), Update(Var("my array")[Var("x")], t("true"), 1)),
+        (("cost", Const(Fraction(1, 10))),),
+    )
+    second = Outcome(Const(half), (Update(Var("late_0"), Var("late_1")), Update(Var("late_1"), Var("w"))))
+    law = Law("uniform", (Fraction(0), half))
+    chosen = (Choice("w", Real(Fraction(0), Fraction(1)), law), Choice("n", Int(1, 6)))
+    edge = Edge("here", None, t("x < 2 and force < 1"), chosen, t("w < force"), (first, second))
+    assert environment.components == (Component("main", (edge,)),)
+    assert environment.flow == Flow((("late_0", Var("force")),), Fraction(1, 100), "rk4")
+    assert problem.policy == ProgramPolicy((Branch(t("x > 2"), (Var("x"), Const(0))),))
+
+
+def test_reads_components_that_synchronise(write) -> None:
+    problem = read_problem(
+        write("""
+        [[components]]
+        name = "car"
+        locations = ["park", "drive"]
+        [[components.edges]]
+        source = "park"
+        target = "drive"
+        action = "go"
+        [[components.edges]]
+        source = "drive"
+        action = "stop"
+        [[components]]
+        name = "light"
+        edges = [{ action = "green" }]
+        [[synchronisations]]
+        actions = { light = "green", car = "go" }
+        result = "start"
+        [[synchronisations]]
+        actions = { car = "stop" }
+        [policy.program]
+        branches = [{ action = "start" }, { when = "false", action = "stop" }]
+        [properties]
+        drives = "eventually at(car, drive)"
+    """)
+    )
+    car, light = problem.environment.components
+    assert car.locations == ("park", "drive")
+    assert car.initial == ("park",)
+    assert car.edges[0].outcomes[0].target == "drive"
+    assert car.edges[1].outcomes[0].target == "drive"
+    assert light == Component("light", (Edge(action="green"),))
+    assert problem.environment.synchronisations == (
+        Synchronisation(("go", "green"), "start"),
+        Synchronisation(("stop", None), "stop"),
+    )
+    assert isinstance(problem.policy, ProgramPolicy)
+    assert problem.policy.actions == ("start", "stop")
+
+
+def test_constants_can_be_replaced(write) -> None:
+    path = write('[constants]\nN = 3\nM = "N * 2"\n[properties]\np = "never x = M"' + BODY + PROGRAM)
+    assert read_problem(path).property == Never(t("x = 6"))
+    assert read_problem(path, constants={"N": "1/4"}).property == Never(t("x = 0.5"))
+    assert read_problem(path, constants={"M": 9}).property == Never(t("x = 9"))
+    with pytest.raises(InvalidProblem) as caught:
+        read_problem(path, constants={"K": 9})
+    assert str(caught.value) == f"{path}:constants: the file has no constant `K`; fix: known names: `N`, `M`"
+    with pytest.raises(InvalidProblem) as caught:
+        read_problem(path, constants={"N": "2 +"})
+    ends = "the text ends where a number, a name or `(` is expected"
+    assert str(caught.value) == f"{path}:constants.N:1:4: {ends}"
+
+
+def test_a_property_is_chosen_by_name_or_written(write) -> None:
+    path = write('[properties]\na = "never x = 1"\nb = "never x = 2"' + BODY + PROGRAM)
+    assert read_problem(path, property="b").property == Never(t("x = 2"))
+    assert read_problem(path, property="always x < 2").property == Never(t("not x < 2"))
+    for asked, message in [
+        (None, f"{path}:properties: the file has 2 properties; fix: choose one of `a`, `b`"),
+        ("c", f"{path}:properties: the file has no property `c`; fix: known names: `a`, `b`"),
+        ("never y", "property:1:7: unknown name `y`; fix: known names: `x`"),
+    ]:
+        with pytest.raises(InvalidProblem) as caught:
+            read_problem(path, property=asked)
+        assert str(caught.value) == message
+
+
+NETWORK = '[policy]\nfile = "net.onnx"\nobserve = ["x", "x / N"]\nactions = ["go", "stay"]\n'
+ASKED = '[properties]\na = "never x = 1"\n[constants]\nN = 4\n'
+
+
+def test_a_network_is_wired_by_the_file_by_a_sidecar_or_by_options(write, tmp_path: Path) -> None:
+    path = write(ASKED + BODY + NETWORK)
+    policy = read_problem(path, load=load).policy
+    assert isinstance(policy, NeuralPolicy)
+    assert policy.network.name == "net.onnx"
+    assert policy.observe == (Var("x"), t("x / 4"))
+    assert policy.actions == ("go", "stay")
+    assert policy.choose is Choose.ARGMAX
+    assert policy.notes == (NOT_NORMALISED,)
+
+    given = wiring_from_options("x / N, max(x, 1)", "stay,go", "sample")
+    other = read_problem(path, policy=tmp_path / "other.onnx", wiring=given, load=load).policy
+    assert isinstance(other, NeuralPolicy)
+    assert other.network.name == "other.onnx"
+    assert other.observe == (t("x / 4"), t("max(x, 1)"))
+    assert other.choose is Choose.SAMPLE
+
+    as_in_file = read_problem(path, policy=tmp_path / "other.onnx", load=load).policy
+    assert isinstance(as_in_file, NeuralPolicy)
+    assert as_in_file.actions == ("go", "stay")
+
+    write('observe = ["x", "N"]\nedges_of = "main"\norder = [1, 0]\n', "other.wiring.toml")
+    beside = read_problem(path, policy=tmp_path / "other.onnx", load=load).policy
+    assert isinstance(beside, NeuralPolicy)
+    assert beside.observe == (Var("x"), Const(4))
+    assert beside.actions == EdgesOf("main", (1, 0))
+
+
+def test_a_network_without_wiring_is_refused(write, tmp_path: Path) -> None:
+    path = write(ASKED + BODY + '[policy]\nfile = "net.onnx"\n')
+    with pytest.raises(InvalidProblem) as caught:
+        read_problem(path, load=load)
+    fix = "add `observe` and `actions`, or write net.wiring.toml beside it"
+    assert str(caught.value) == f"{tmp_path / 'net.onnx'}: nothing says what the network observes; fix: {fix}"
+
+
+def test_widths_that_do_not_fit_are_listed(write) -> None:
+    path = write(ASKED + BODY + NETWORK.replace('"x", ', ""))
+    with pytest.raises(InvalidProblem) as caught:
+        read_problem(path, load=load)
+    what = "the network has 2 inputs (0, 1) for 1 observed terms (x / 4)"
+    assert str(caught.value) == f"{path}:policy: {what}; fix: list exactly one for each of the 2 inputs"
+
+
+def test_normalisation_is_put_in_front_and_named(write) -> None:
+    path = write(
+        'observe = ["x", "y"]\nactions = ["a", "b"]\n[normalize]\nmean = [1, 2]\nvariance = [4, 0.25]\nepsilon = 0\n'
+    )
+    wiring = read_wiring(path)
+    policy = wire(load(path).network, wiring, load(path).notes)
+    assert infer(policy.network, np.array([[3, 3]], dtype=np.float32)).tolist() == [[1.0, 2.0]]
+    assert len(policy.notes) == 1
+    assert policy.notes[0].startswith("observations are normalised with the statistics of the wiring")
+
+
+def test_windows_are_observed_whole_or_interleaved(write) -> None:
+    vocabulary = Vocabulary(windows=(window("p", 2, Real()), window("q", 2, Real())))
+    path = write('observe = ["q", "interleave(p, q)", "p_1"]\n')
+    names = [v.name for v in read_wiring(path, vocabulary).observe]
+    assert names == ["q_0", "q_1", "p_0", "q_0", "p_1", "q_1", "p_1"]
+    assert sidecar(Path("policy.onnx")) == Path("policy.wiring.toml")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("choose = 'argmax'", ": `observe` is missing; fix: list the observed terms: observe = [\"x\", \"y\"]"),
+        ("observe = ['x']\nchoose = 'argmx'", ":2:11: unknown way to choose `argmx`; fix: did you mean `argmax`?"),
+        ("observe = ['x +']", ":1:16: the text ends where a number, a name or `(` is expected"),
+        ("observe = 'x'", ":1:12: `observe` has to be a list"),
+        ("obsrve = ['x']", ":1:1: unknown key `obsrve`; fix: did you mean `observe`?"),
+        ("observe = ['x']\norder = [1]", ":2:1: `order` needs `edges_of`; fix: name the component"),
+        ("observe = ['x']\nactions = []\nedges_of = 'm'", ":2:1: both `actions` and `edges_of`; fix: keep one of them"),
+        ("observe = ['interleave(p)']", ":1:13: unknown window `p`; fix: no names are declared"),
+        ("observe = ['x']\nnormalize = {mean = [1]}", ":2:1: `normalize` has no `variance`; fix: give mean and variance of every observation"),
+        ("observe = ['x']\nnormalize = {mean = [1], variance = [-1]}", ":2:1: a variance is negative, zero without epsilon, or not finite"),
+        ("observe = ['x']\nnormalize = {mean = [1e9999], variance = [1]}", ":normalize.mean[0]: the number is too large for a float"),
+    ],
+)  # fmt: skip
+def test_bad_wiring_is_refused(write, text: str, message: str) -> None:
+    path = write(text, "policy.wiring.toml")
+    with pytest.raises(InvalidProblem) as caught:
+        read_wiring(path)
+    assert str(caught.value) == f"{path}{message}"
+
+
+@pytest.mark.parametrize(
+    ("observe", "choose", "message"),
+    [
+        ("x +", "", "--observe:1:4: the text ends where a number, a name or `(` is expected"),
+        ("x y", "", "--observe:1:3: unexpected `y` where `,` is expected"),
+        ("x", "best", "--choose: unknown way to choose `best`; fix: known names: `argmax`, `argmax-applicable`, `value`, `sample`"),
+    ],
+)  # fmt: skip
+def test_bad_options_are_refused(observe: str, choose: str, message: str) -> None:
+    with pytest.raises(InvalidProblem) as caught:
+        wiring_from_options(observe, "", choose)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("bool", Bool()),
+        ("int", Int()),
+        ("int -2..N", Int(-2, 5)),
+        ("int >= 3", Int(3, None)),
+        ("real", Real()),
+        ("real [-1, 1/3]", Real(Fraction(-1), Fraction(1, 3))),
+        ("real <= 1", Real(None, Fraction(1))),
+        ("float32 [0, 1]", Real(Fraction(0), Fraction(1), float32=True)),
+        ("array 2 of array N of int 0..3", Array(Array(Int(0, 3), 5), 2)),
+    ],
+)
+def test_reads_kinds(text: str, kind: object) -> None:
+    assert parse_kind(text, {"N": Const(5)}) == kind
