@@ -83,7 +83,7 @@ def test_with_reals_solvers_do_not_contradict_each_other(query: Query) -> None:
     agree(found, by_z3(query))
 
 
-@LAW
+@settings(LAW, max_examples=150)
 @given(mixed_queries())
 def test_a_lowered_query_has_a_solution_exactly_where_the_original_has_one(query: Query) -> None:
     try:

@@ -1,5 +1,7 @@
 """Small queries with known answers; many are wrong answers that other verifiers have given."""
 
+import os
+import time
 from fractions import Fraction
 
 import numpy as np
@@ -7,7 +9,8 @@ import numpy as np
 from surefoot.problem.environment import Bool, Int, Real
 from surefoot.problem.network import Network, dense
 from surefoot.problem.term import Apply, Const, Op, Term, Var, equal
-from surefoot.query.query import NetworkCall, Quantity, Query
+from surefoot.query.query import Answer, NetworkCall, Quantity, Query
+from surefoot.solve.remote import Question
 
 x, y, z = Var("x"), Var("y"), Var("z")
 RELU = dense([([[1.0]], [0.0]), ([[1.0]], [0.0])], name="relu")
@@ -95,3 +98,19 @@ def hard_query() -> Query:
     inputs = tuple(real(f"x{i}", -1, 1) for i in range(12))
     call = NetworkCall(hard_network(), tuple(Var(q.name) for q in inputs), ("y",))
     return Query((*inputs, real("y")), (y >= 2,), (call,))
+
+
+def sleepy(base: Query) -> Question:
+    """A solver that never looks at the clock."""
+    return lambda more, seconds: time.sleep(60)  # type: ignore[func-returns-value,return-value]
+
+
+def crashing(base: Query) -> Question:
+    return lambda more, seconds: os._exit(7)
+
+
+def greedy(base: Query) -> Question:
+    def question(more: tuple[Term, ...], seconds: float) -> Answer:
+        raise MemoryError
+
+    return question

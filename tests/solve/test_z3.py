@@ -45,6 +45,14 @@ def test_whole_division_and_remainders_as_jani_has_them() -> None:
     assert isinstance(solve(Z3(), Query(quantities, (equal(n, -3), equal(truncated, -1))), seconds=20), Sat)
 
 
+def test_what_is_undefined_does_not_hold() -> None:
+    zero = Query((real("x", 0, 1), real("y", 0, 0), Quantity("n", Int(0, 0))), ())
+    for term in (x / y <= 1, ~(x / y <= 1), equal(n % n, 0), n**-1 <= 1, equal(array(1)[n + 1], 1)):
+        assert solve(Z3(), zero, term, seconds=20) == Unsat()
+        assert isinstance(solve(Z3(), zero, (x >= 0) | term, seconds=20), Sat)
+        assert solve(Z3(), zero, term | (x >= 0), seconds=20) == Unsat()
+
+
 def test_arrays_of_arrays() -> None:
     table = array(array(1, 2), array(3, 4))
     query = Query((Quantity("n", Int(0, 5)),), (equal(table[n][n], 4),))
