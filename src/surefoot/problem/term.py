@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
-from typing import TypeAlias
+from typing import TypeAlias, TypeGuard
 
 Number: TypeAlias = int | Fraction
 Literal: TypeAlias = "bool | int | Fraction | float"
@@ -197,10 +197,15 @@ def _flat(op: Op, parts: tuple[Term, ...], neutral: Const, absorbing: Const) -> 
     return neutral if not kept else kept[0] if len(kept) == 1 else Apply(op, tuple(kept))
 
 
+def is_number(t: Term) -> TypeGuard[Const]:
+    """Is the term a constant number (and not a truth value)?"""
+    return isinstance(t, Const) and not isinstance(t.value, bool)
+
+
 def negate(value: Operand) -> Term:
     """`-value`; a number is negated at once."""
     inner = term(value)
-    if isinstance(inner, Const) and not isinstance(inner.value, bool):
+    if is_number(inner):
         return Const(-inner.value)
     return Apply(Op.NEG, (inner,))
 
@@ -208,12 +213,7 @@ def negate(value: Operand) -> Term:
 def divide(left: Operand, right: Operand) -> Term:
     """`left / right`; the quotient of two numbers is a number (so 1/3 is a constant)."""
     a, b = term(left), term(right)
-    if (
-        isinstance(a, Const)
-        and isinstance(b, Const)
-        and not isinstance(a.value, bool)
-        and b.value not in (0, True)
-    ):
+    if is_number(a) and is_number(b) and b != Const(0):
         return Const(Fraction(a.value) / Fraction(b.value))
     return Apply(Op.DIV, (a, b))
 

@@ -92,7 +92,7 @@ def _evidence(problem: Problem, result: Result) -> list[str]:
 def _trace(problem: Problem, trace: Trace) -> list[str]:
     executed, _ = discretise(problem)
     rows = [_row(executed, state) for state in trace.states]
-    names = list(rows[0])
+    names = list(dict.fromkeys(name for row in rows for name in row))
     if len(names) > COLUMNS:
         return [
             line
@@ -100,7 +100,7 @@ def _trace(problem: Problem, trace: Trace) -> list[str]:
             for line in (f"state {number}", *(f"  {name} = {text}" for name, text in row.items()))
         ]
     header = ["state", *names]
-    body = [[str(number), *row.values()] for number, row in enumerate(rows)]
+    body = [[str(number), *(row.get(name, "") for name in names)] for number, row in enumerate(rows)]
     return _table([header, *body])
 
 
