@@ -13,15 +13,15 @@ import click
 from surefoot.errors import SurefootError
 
 COMMANDS = {
-    "check": "surefoot.cli.check",
-    "vnnlib": "surefoot.cli.vnnlib",
-    "inspect": "surefoot.cli.inspection",
-    "engines": "surefoot.cli.listing",
-    "solvers": "surefoot.cli.listing",
-    "doctor": "surefoot.cli.doctor",
-    "certify": "surefoot.cli.certify",
-    "study": "surefoot.cli.study",
-    "demo": "surefoot.cli.demo",
+    "check": "surefoot.cli.commands.check",
+    "vnnlib": "surefoot.cli.commands.vnnlib",
+    "inspect": "surefoot.cli.commands.inspection",
+    "engines": "surefoot.cli.commands.listing",
+    "solvers": "surefoot.cli.commands.listing",
+    "doctor": "surefoot.cli.commands.doctor",
+    "certify": "surefoot.cli.commands.certify",
+    "study": "surefoot.cli.commands.study",
+    "demo": "surefoot.cli.commands.demo",
 }
 
 

@@ -1,0 +1,1 @@
+"""The commands, one file each; `surefoot.cli` imports them when they are used."""
