@@ -3,13 +3,14 @@
 from fractions import Fraction
 
 import pytest
+from tests.solve.examples import RELU
 
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Bool, Int, Real
 from surefoot.problem.term import Apply, Const, Op, Term, Var, array, equal, ite
 from surefoot.query.formula import normal
 from surefoot.query.lower import lower
-from surefoot.query.query import Quantity, Query, Sat, Unsat
+from surefoot.query.query import NetworkCall, Quantity, Query, Sat, Unsat
 from surefoot.query.satisfies import satisfies
 from surefoot.solve.milp.solver import decide
 
@@ -77,6 +78,7 @@ UNDEFINED = [  # constraint, whether some assignment satisfies it
     (equal(j, 2) & array(p, True)[j], False),
     (equal(j, 2) & equal(array(1, 2)[j], 2), False),
     (equal(j, 2) & (array(1, 2)[j] < 9), False),
+    (equal(j, 2) & (equal(j, 2) | (array(1, 2)[j] < 9)), True),
     (equal(j, 1) & array(p, False)[j], False),
     (equal(j, 0) & equal(array(x, Const(1) / j)[j], x), False),  # an array is evaluated as a whole
     (equal(x * 2, 1) & equal(op(Op.FLOOR, x) % 2, 0), True),
@@ -95,6 +97,15 @@ def test_undefined_parts_count_only_where_they_are_evaluated(constraint: Term, p
         assert satisfies(query, answer.assignment) is None
     else:
         assert answer == Unsat()
+
+
+def test_a_network_is_not_called_with_an_undefined_input() -> None:
+    call = NetworkCall(RELU, (array(-1, 1)[j],), ("y",))
+    quantities = (*QUANTITIES, Quantity("y", Real()))
+    for value, possible in ((0, True), (1, True), (2, False)):
+        answer = decide(Query(quantities, (equal(j, value),), (call,)), 0, 10)
+        assert isinstance(answer, Sat) is possible
+        assert isinstance(answer, Unsat) is not possible
 
 
 def test_only_linear_comparisons_remain() -> None:

@@ -90,6 +90,15 @@ def test_inner_points_are_found_where_the_first_solution_is_on_the_boundary() ->
     assert isinstance(decide(query, 0, 10), Sat)
 
 
+def test_a_margin_of_other_comparisons_is_not_enough() -> None:
+    """The first alternative leaves room for x <= 1 but none for the strict comparisons."""
+    query = Query(
+        (real("x", 0, 2), real("y", 0, 2)),
+        ((y <= x) & (x <= 1) & (y >= 0) | (y >= x + Const(Fraction(1, 8))) & (x >= 1), x < y),
+    )
+    assert isinstance(decide(query, 0, 10), Sat)
+
+
 def test_several_calls_of_one_network() -> None:
     network = dense([([[1.0], [-1.0]], [0.0, 0.0]), ([[1.0, 1.0]], [0.0])], name="absolute value")
     calls = tuple(NetworkCall(network, (Var(a),), (b,)) for a, b in (("x", "y"), ("y", "z")))

@@ -25,7 +25,7 @@ def deepest(
     strict, other = inner.column(0.0, _LARGEST_MARGIN), inner.column(0.0, _LARGEST_MARGIN)
     inside = inner.column(0.0, _LARGEST_INSET)
     for posted in program.posted:
-        if has_margin(posted, program.is_whole) and (posted.guard is None or posted.guard.is_on(values)):
+        if has_margin(posted, program.is_whole) and posted.is_on(values):
             linear = posted.atom.linear
             entries = {program.names[n]: float(c) for n, c in linear.coefficients}
             entries[strict if posted.atom.relation is Relation.LT else other] = program.scale(linear)

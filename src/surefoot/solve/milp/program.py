@@ -33,23 +33,24 @@ def rounded_up(value: Fraction | None) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Guard:
-    """Something that is on or off: a 0-1 column, or its opposite."""
+class Literal:
+    """An alternative that is on or off: a 0-1 column, or its opposite."""
 
     column: int
     positive: bool = True
 
-    def is_on(self, values: Sequence[float]) -> bool:
-        return (values[self.column] > 0.5) is self.positive
-
 
 @dataclass(frozen=True, slots=True)
 class Posted:
-    """A comparison in the program: it must hold where its guard is on (None: always)."""
+    """A comparison in the program: it must hold where its guard, a 0-1 column, is 1 (None: always)."""
 
     atom: Atom
-    guard: Guard | None
+    guard: int | None
     is_definition: bool  # it defines an auxiliary, so a margin would contradict it
+
+    def is_on(self, values: Sequence[float]) -> bool:
+        """Must it hold in this solution?"""
+        return self.guard is None or values[self.guard] > 0.5
 
 
 @dataclass(slots=True)
@@ -94,45 +95,44 @@ class Program:
         self.margin = largest
         self.strict_margin, self.other_margin = self.column(0.0, largest), self.column(0.0, largest)
 
-    def post(self, formula: Formula, guard: Guard | None = None, *, is_definition: bool = False) -> None:
-        """Require a formula where the guard is on."""
+    def post(self, formula: Formula, guard: int | None = None, *, is_definition: bool = False) -> None:
+        """Require a formula where the guard, a 0-1 column, is 1."""
         match formula:
             case All(parts):
                 for part in parts:
                     self.post(part, guard, is_definition=is_definition)
             case AnyOf(parts):
-                guards = [self._choice(p, is_definition) for p in parts]
-                self._some_of(guards, guard)
+                self._some_of([self._alternative(p, is_definition) for p in parts], guard)
             case Atom():
                 self._compare(Posted(formula, guard, is_definition))
 
-    def _choice(self, part: Formula, is_definition: bool) -> Guard:
-        """A guard for one alternative; a truth value guards itself."""
+    def _alternative(self, part: Formula, is_definition: bool) -> Literal:
+        """What is on where this alternative is taken; a truth value stands for itself."""
         if (own := self._literal(part)) is not None:
             return own
-        guard = Guard(self.column(0.0, 1.0, whole=True))
+        guard = self.column(0.0, 1.0, whole=True)
         self.post(part, guard, is_definition=is_definition)
-        return guard
+        return Literal(guard)
 
-    def _literal(self, part: Formula) -> Guard | None:
+    def _literal(self, part: Formula) -> Literal | None:
         if isinstance(part, Atom) and part.relation is Relation.EQ and len(part.linear.coefficients) == 1:
             name, coefficient = part.linear.coefficients[0]
             wanted = -part.linear.constant / coefficient
             if name in self.truths and wanted in (0, 1):
-                return Guard(self.names[name], bool(wanted))
+                return Literal(self.names[name], bool(wanted))
         return None
 
-    def _some_of(self, guards: list[Guard], unless_off: Guard | None) -> None:
+    def _some_of(self, alternatives: list[Literal], guard: int | None) -> None:
+        """At least one is on, where the guard is."""
         entries: dict[int, float] = {}
         least = 1.0
-        for guard in guards:
-            sign = 1.0 if guard.positive else -1.0
-            entries[guard.column] = entries.get(guard.column, 0.0) + sign
-            least -= 0.0 if guard.positive else 1.0
-        if unless_off is not None:
-            sign = 1.0 if unless_off.positive else -1.0
-            entries[unless_off.column] = entries.get(unless_off.column, 0.0) - sign
-            least -= 1.0 if unless_off.positive else 0.0
+        for literal in alternatives:
+            sign = 1.0 if literal.positive else -1.0
+            entries[literal.column] = entries.get(literal.column, 0.0) + sign
+            least -= 0.0 if literal.positive else 1.0
+        if guard is not None:
+            entries[guard] = -1.0
+            least -= 1.0
         self.row(least, inf, entries)
 
     def _compare(self, posted: Posted) -> None:
@@ -154,9 +154,8 @@ class Program:
             if reach <= 0:
                 return  # holds everywhere in the box
             size = rounded_up(reach)
-            sign = 1.0 if posted.guard.positive else -1.0
-            entries[posted.guard.column] = entries.get(posted.guard.column, 0.0) + sign * size
-            limit += Fraction(size) if posted.guard.positive else 0
+            entries[posted.guard] = size
+            limit += Fraction(size)
         self.row(-inf, rounded_up(limit), entries)
 
     def _reach(self, linear: Linear, room: int | None) -> Fraction:

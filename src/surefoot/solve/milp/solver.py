@@ -128,14 +128,13 @@ def _program(lowered: Lowered, formulas: Sequence[Formula], known: Ranges, margi
 
 
 def _goal(program: Program) -> dict[int, float]:
-    """Maximise the margins of whatever can have one."""
+    """The margin to maximise: of strict comparisons, as they fail on a boundary; without any, of the others."""
     able = {p.atom.relation for p in program.posted if has_margin(p, program.is_whole)}
-    goal = {}
     if program.strict_margin is not None and Relation.LT in able:
-        goal[program.strict_margin] = 1.0
+        return {program.strict_margin: 1.0}
     if program.other_margin is not None and Relation.LE in able:
-        goal[program.other_margin] = 0.25
-    return goal
+        return {program.other_margin: 1.0}
+    return {}
 
 
 def _chosen_freely(lowered: Lowered) -> list[str]:
@@ -147,8 +146,8 @@ def _candidates(
     lowered: Lowered, program: Program, values: list[float], seed: int, deadline: float
 ) -> Iterator[Assignment]:
     """Exact assignments near a float solution: polished inward first, then as it is, then on nice numbers."""
-    active = [p for p in program.posted if p.guard is None or p.guard.is_on(values)]
-    equalities = [p.atom.linear for p in active if p.atom.relation is Relation.EQ]
+    active = (p.atom for p in program.posted if p.is_on(values))
+    equalities = [atom.linear for atom in active if atom.relation is Relation.EQ]
     polished = deepest(program, values, _chosen_freely(lowered), seed=seed, seconds=deadline - monotonic())
     roundings: list[Callable[[float], Fraction]] = [Fraction]
     roundings += [lambda x, d=d: Fraction(x).limit_denominator(d) for d in _DENOMINATORS]  # type: ignore[misc]
