@@ -20,6 +20,7 @@ from surefoot.studies.deeprm.model import ACTIONS, CAPACITY, HORIZON, SLOTS
 from surefoot.studies.deeprm.problem import (
     LARGE,
     NEEDS_NETWORK,
+    empties_queue,
     free_cluster_schedules,
     full_cluster_waits_large,
     full_cluster_waits_small,
@@ -39,7 +40,7 @@ def random_network(seed: int = 0) -> Network:
 
 @pytest.fixture(scope="module")
 def problem() -> Problem:
-    return free_cluster_schedules(random_network())
+    return empties_queue(random_network())
 
 
 def cluster(**changes: object) -> State:

@@ -26,6 +26,7 @@ from surefoot.studies.deeprm.model import (
     image,
     planned,
     queue_of,
+    snapshot,
 )
 
 SMALL, LARGE = (1, 1), (20, 10)  # steps, and units of each resource
@@ -40,7 +41,8 @@ def policy(network: Network, shade: Operand = 1) -> NeuralPolicy:
 
 
 def _problem(name: str, network: Network, starts: Term, asked: Property, shade: Operand = 1) -> Problem:
-    return Problem(f"deeprm/{name}", environment(starts), policy(network, shade), asked)
+    """A question about the start alone, so nothing has to happen afterwards."""
+    return Problem(f"deeprm/{name}", snapshot(starts), policy(network, shade), asked)
 
 
 def free_cluster_schedules(network: Network) -> Problem:
@@ -68,7 +70,7 @@ def prefers_second_slot(network: Network, job: tuple[int, int] = SMALL) -> Probl
     """
     units = {(r, c): Var(f"utilisation_{r}_{c}") for r in RESOURCES for c in range(CAPACITY)}
     unit = Real(Fraction(0), Fraction(1))
-    where = environment(planned(0) & queue_of(*job))
+    where = snapshot(planned(0) & queue_of(*job))
     where = replace(where, variables=(*where.variables, *(Variable(v.name, unit) for v in units.values())))
     cells = {(r, row, c): units[r, c] for r, c in units for row in range(HORIZON)}
     who = NeuralPolicy(network, assemble(cells), ACTIONS, Choose.SAMPLE)
@@ -78,7 +80,8 @@ def prefers_second_slot(network: Network, job: tuple[int, int] = SMALL) -> Probl
 def empties_queue(network: Network) -> Problem:
     """Ours, over many steps: from five small jobs on a free cluster, nothing waits any more one day."""
     empty = conjunction((*(equal(LENGTH[i], 0) for i in range(SLOTS)), equal(BACKLOG, 0)))
-    return _problem("empties-queue", network, planned(0) & queue_of(*SMALL), Eventually(empty))
+    where = environment(planned(0) & queue_of(*SMALL))
+    return Problem("deeprm/empties-queue", where, policy(network), Eventually(empty))
 
 
 PROBLEMS: dict[str, Callable[[], Problem]] = {}
