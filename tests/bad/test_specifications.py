@@ -20,7 +20,7 @@ def test_is_refused_in_one_line(bad: Bad, tmp_path: Path) -> None:
     with pytest.raises((InvalidProblem, Unsupported)) as error:
         read_vnnlib(path)
     assert time.monotonic() - started < 2
-    assert str(error.value) == bad.message
+    assert str(error.value) == f"{path}:{'' if bad.message[0].isdigit() else ' '}{bad.message}"
     assert error.value.exit_code == 2
 
 
@@ -39,7 +39,7 @@ def test_names_are_unique() -> None:
 def test_files_that_cannot_be_read(tmp_path: Path, name: str, message: str) -> None:
     with pytest.raises(InvalidProblem) as error:
         read_vnnlib(tmp_path / name)
-    assert str(error.value) == message
+    assert str(error.value) == f"{tmp_path / name}: {message}"
 
 
 def test_a_fixed_input_that_float32_cannot_represent_is_no_error() -> None:

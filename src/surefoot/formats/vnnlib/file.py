@@ -7,7 +7,7 @@ import io
 import zlib
 from pathlib import Path
 
-from surefoot.errors import InvalidProblem
+from surefoot.errors import InvalidProblem, SurefootError
 from surefoot.formats.vnnlib.parse import parse_vnnlib
 from surefoot.formats.vnnlib.specification import Specification
 
@@ -17,15 +17,21 @@ _GZIP = b"\x1f\x8b"
 
 
 def read_vnnlib(path: Path) -> Specification:
-    """The specification in a VNN-LIB 1 file, plain or gzipped. Errors name line and column, not the file."""
+    """The specification in a VNN-LIB 1 file, plain or gzipped. Errors name file, line and column."""
+    try:
+        return parse_vnnlib(_text(path))
+    except SurefootError as error:
+        raise error.at(str(path)) from None
+
+
+def _text(path: Path) -> str:
     data = _read(path)
     if data.startswith(_GZIP):
         data = unpack(data)
     try:
-        text = data.decode("utf-8-sig")
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise InvalidProblem("this is not a text file", fix="give a .vnnlib or .vnnlib.gz file") from None
-    return parse_vnnlib(text)
 
 
 def _read(path: Path) -> bytes:
