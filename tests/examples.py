@@ -79,9 +79,14 @@ def climbs_until(limit: int) -> ProgramPolicy:
     return program((limit > N, "up"), (TRUE, "rest"))
 
 
-def preferring(first: str, second: str, choose: Choose = Choose.ARGMAX) -> NeuralPolicy:
+def preferring(first: str, second: str) -> NeuralPolicy:
     """Outputs (n, 2): the second action below 2, the first above, and at 2 a tie, which goes to the first."""
-    return NeuralPolicy(dense([([[1], [0]], [0, 2])]), (N,), (first, second), choose)
+    return NeuralPolicy(dense([([[1], [0]], [0, 2])]), (N,), (first, second))
+
+
+def tired() -> NeuralPolicy:
+    """Outputs (2, n): `up` below 2, `rest` above, and at 2 a tie, which goes to `up`."""
+    return NeuralPolicy(dense([([[0], [1]], [2, 0])]), (N,), ("up", "rest"))
 
 
 def always_up(choose: Choose) -> NeuralPolicy:
@@ -199,7 +204,7 @@ EXAMPLES: tuple[Example, ...] = (
     example("bounded-never", counter(UP, REST), climbs_until(5), Never(N >= 3, steps=2)),
     example("start-is-bad", counter(UP, REST), climbs_until(5), Never(equal(N, 0)), 0),
     example("tie-to-rest", counter(UP, REST), preferring("rest", "up"), Never(N >= 3)),
-    example("tie-to-up", counter(UP, REST), preferring("up", "rest"), Never(N >= 1)),
+    example("tie-to-up", counter(UP, REST), tired(), Never(N >= 3), 3),
     example("output-grows", counter(UP, REST), preferring("rest", "up"), Never(Var(output_name(0)) >= 2), 2),
     example("stalls", counter(UP_TO_TWO, REST), always_up(Choose.ARGMAX), Never(Var(STALLED)), 2),
     example("applicable", counter(UP_TO_TWO, REST), always_up(Choose.ARGMAX_APPLICABLE), Never(Var(STALLED))),
