@@ -179,8 +179,6 @@ def make_networks(folder: Path) -> dict[str, Path]:
     made["05-device"] = Path(os.devnull)
     made["02-truncated-gzip"] = folder / "02-truncated.onnx.gz"
     made["02-truncated-gzip"].write_bytes(gzip.compress(dense())[:-20])
-    made["02-not-gzip"] = folder / "02-not.onnx.gz"
-    made["02-not-gzip"].write_bytes(dense())
     made.update(_external(folder))
     return made
 

@@ -35,7 +35,6 @@ SUPPORTED = (
 # What follows the file name.
 MESSAGES = {
     "01-empty": f": the file is empty{AGAIN}",
-    "02-not-gzip": ": the gzip file is damaged or cut off; fix: fetch it again",
     "02-truncated": f": not an ONNX model, or cut off{AGAIN}",
     "02-truncated-gzip": ": the gzip file is damaged or cut off; fix: fetch it again",
     "03-random": f": not an ONNX model, or cut off{AGAIN}",

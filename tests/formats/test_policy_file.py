@@ -88,7 +88,7 @@ ALL = "fix: ONNX (also gzipped), Stable-Baselines3 .zip and .nnet are read"
         (vec_normalize(np.zeros(2), np.ones(2)), "this is a pickle: nothing in it was executed"),
         (b"cposix\nsystem\n(S'true'\ntR.", "`posix.system`: refused, nothing was executed"),
         (gzip.compress(b"//"), "the gzip file holds no ONNX model"),
-        (gzip.compress(b"\x08" * 99)[:-9], "the gzip file is damaged or cut short"),
+        (gzip.compress(b"\x08" * 99)[:-9], "the gzip file is damaged or cut off"),
         (b"ends with a point.", f"this is no policy file; {ALL}"),
     ],
 )

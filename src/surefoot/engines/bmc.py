@@ -66,7 +66,8 @@ class Bmc:
             return "bmc needs a policy; this problem has none"
         if (why := encoding_objection(problem)) is not None:
             return why
-        return self.solver.objection(unroll(problem, 1).query)
+        limit, _ = self._limit(problem)
+        return self.solver.objection(unroll(problem, 1 if limit is None else min(1, limit)).query)
 
     def check(self, problem: Problem, budget: Budget) -> Verdict:
         limit, as_asked = self._limit(problem)

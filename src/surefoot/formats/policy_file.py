@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import gzip
-import io
 import pickletools
 import re
-import zlib
 from pathlib import Path
 
 from surefoot.errors import InvalidProblem, SurefootError, Unsupported
@@ -26,7 +23,6 @@ SUPPORTED = "ONNX (also gzipped), Stable-Baselines3 .zip and .nnet are read"
 _EXPORT = "export the policy to ONNX, or give the .zip that Stable-Baselines3 saved"
 _NNET = re.compile(rb"//|\s*\d+\s*,\s*\d+\s*,\s*\d+\s*,\s*\d+\s*,?\s*\n")
 _GZIP = b"\x1f\x8b"
-MOST_UNPACKED_BYTES = 256 << 20
 # Tags of a ModelProto: ir_version, producer, its version, graph, opset.
 _ONNX_FIRST_BYTES = (b"\x08", b"\x12", b"\x1a", b"\x3a", b"\x42")
 
@@ -59,27 +55,15 @@ def load_policy(
 
 def _read_onnx(data: bytes, path: Path, output: str | None) -> Network:
     from surefoot.formats.onnx import read_onnx_bytes
+    from surefoot.formats.onnx.file import unpacked
 
     try:
-        return read_onnx_bytes(_unpacked(data), path.name.split(".")[0], output=output)
+        content = unpacked(data)
+        if content[:1] not in _ONNX_FIRST_BYTES:
+            raise Unsupported("the gzip file holds no ONNX model", fix=SUPPORTED)
+        return read_onnx_bytes(content, path.name.split(".")[0], output=output)
     except SurefootError as problem:
         raise problem.at(str(path)) from None
-
-
-def _unpacked(data: bytes) -> bytes:
-    """The content of a gzip file under a limit; anything else as it is."""
-    if not data.startswith(_GZIP):
-        return data
-    try:
-        with gzip.open(io.BytesIO(data)) as file:
-            content = file.read(MOST_UNPACKED_BYTES + 1)
-    except (EOFError, OSError, zlib.error) as problem:
-        raise InvalidProblem("the gzip file is damaged or cut short") from problem
-    if len(content) > MOST_UNPACKED_BYTES:
-        raise InvalidProblem(f"the gzip file unpacks to more than {MOST_UNPACKED_BYTES} bytes")
-    if content[:1] not in _ONNX_FIRST_BYTES:
-        raise Unsupported("the gzip file holds no ONNX model", fix=SUPPORTED)
-    return content
 
 
 def _kind(data: bytes, path: Path) -> str:

@@ -7,6 +7,7 @@ compared with a limit before anything is allocated.
 from __future__ import annotations
 
 import gzip
+import io
 import math
 import zlib
 from collections.abc import Iterator, Mapping
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 
 from surefoot.errors import InvalidProblem, Unsupported
 
+_GZIP = b"\x1f\x8b"
 MOST_BYTES = 512 * 2**20
 MOST_ENTRIES = 2**25  # of one tensor, and of everything a network is made of together
 OLDEST_OPSET = 7  # before it, arithmetic broadcasts by an `axis` attribute
@@ -68,7 +70,7 @@ def shown(name: str) -> str:
 
 
 def read_bytes(path: Path) -> bytes:
-    """The content of a regular file, unpacked if its name ends in .gz, under the size limit."""
+    """The content of a regular file, unpacked if it is gzipped, under the size limit."""
     if path.is_dir():
         raise InvalidProblem("this is a directory", fix="give the .onnx file inside it")
     try:
@@ -76,12 +78,21 @@ def read_bytes(path: Path) -> bytes:
             raise InvalidProblem("there is no such file", fix="check the path")
         if not path.is_file():
             raise InvalidProblem("this is not a regular file", fix="give a .onnx file")
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+        with path.open("rb") as file:
             data = file.read(MOST_BYTES + 1)
-    except (EOFError, gzip.BadGzipFile, zlib.error):
-        raise InvalidProblem("the gzip file is damaged or cut off", fix="fetch it again") from None
     except OSError as error:
         raise InvalidProblem(f"cannot be read: {error.strerror or 'input/output error'}") from None
+    return unpacked(data)
+
+
+def unpacked(data: bytes) -> bytes:
+    """The content of gzipped data, or the data itself; never more than the size limit."""
+    if data.startswith(_GZIP):
+        try:
+            with gzip.open(io.BytesIO(data)) as file:
+                data = file.read(MOST_BYTES + 1)
+        except (EOFError, OSError, zlib.error):
+            raise InvalidProblem("the gzip file is damaged or cut off", fix="fetch it again") from None
     if len(data) > MOST_BYTES:
         raise Unsupported(f"larger than {MOST_BYTES // 2**20} MB", fix="export the policy network alone")
     return data
