@@ -14,6 +14,7 @@ from math import lcm
 import numpy as np
 
 from surefoot.errors import InvalidProblem, Unsupported
+from surefoot.problem.evaluate import Undefined
 from surefoot.problem.network import (
     Activation,
     Affine,
@@ -39,7 +40,10 @@ class _Scaled:
 
 
 def exact_outputs(network: Network, inputs: Sequence[Fraction]) -> list[Fraction]:
-    """The real value of a piecewise-linear network at these inputs; `Unsupported` for tanh and sigmoid."""
+    """The real value of a network at these inputs; `Unsupported` for tanh and sigmoid.
+
+    `Undefined` where a value of the network is divided by one that is zero.
+    """
     if len(inputs) != network.width:
         raise InvalidProblem(f"the network has {network.width} inputs, not {len(inputs)}")
     values = [_scaled([Fraction(x) for x in inputs])]
@@ -132,6 +136,10 @@ def _combine(x: _Scaled, y: _Scaled, pairing: Pairing) -> _Scaled:
     if pairing is Pairing.MULTIPLY:
         products = [a * b for a, b in zip(x.numerators, y.numerators, strict=True)]
         return _Scaled(products, x.denominator * y.denominator)
+    if pairing is Pairing.DIVIDE:
+        if not all(y.numerators):
+            raise Undefined("the network divides by a value that is zero at these inputs")
+        return _scaled([a / b for a, b in zip(_fractions(x), _fractions(y), strict=True)])
     left, right = _common(x, y)
     if pairing is Pairing.ADD:
         numerators = [a + b for a, b in zip(left.numerators, right.numerators, strict=True)]

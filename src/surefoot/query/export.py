@@ -129,7 +129,7 @@ def _node(node: Node, values: list[list[str]]) -> list[str]:
         case Combine(left, right, Pairing.MAXIMUM):
             return [f"(ite (>= {x} {y}) {x} {y})" for x, y in zip(values[left], values[right], strict=True)]
         case Combine():
-            raise Unsupported("a product of two network values is not linear")
+            raise Unsupported("a product or quotient of two network values is not linear")
         case Pick(source, indices):
             return [values[source][int(i)] for i in indices]
         case Join(several):

@@ -70,7 +70,10 @@ def _call(number: int, call: NetworkCall, names: Assignment) -> str | None:
             inputs.append(Fraction(evaluate(term, names)))
         except Undefined as error:
             return f"input `{show(term)}` of network call {number} is undefined: {error.what}"
-    exact = exact_outputs(call.network, inputs)
+    try:
+        exact = exact_outputs(call.network, inputs)
+    except Undefined as error:
+        return f"network call {number} is undefined: {error.what}"
     slack = call.slack or (Fraction(0),) * len(exact)
     for name, value, allowed in zip(call.outputs, exact, slack, strict=True):
         if abs(Fraction(names[name]) - value) > allowed:

@@ -195,3 +195,7 @@ def _pair(
             raise Unsupported(
                 "a product of two values is not piecewise linear", fix="use a solver for products"
             )
+        case Pairing.DIVIDE:
+            raise Unsupported(
+                "a quotient of two values is not piecewise linear", fix="use a solver for quotients"
+            )

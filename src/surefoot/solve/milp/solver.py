@@ -46,6 +46,8 @@ class Milp:
         if (absent := highs.installed()) is not None:
             return absent
         for call in query.calls:
+            if call.network.divisors():
+                return f"`milp` does not encode quotients of variables; `{call.network.name}` has some"
             if not call.network.is_piecewise_linear():
                 return f"`milp` needs piecewise-linear networks; `{call.network.name}` is not"
         try:
@@ -128,7 +130,7 @@ def _program(lowered: Lowered, formulas: Sequence[Formula], known: Ranges, margi
 
 
 def _goal(program: Program) -> dict[int, float]:
-    """The margin to maximise: of strict comparisons, as they fail on a boundary; without any, of the others."""
+    """The margin to maximise: of strict comparisons, which fail on a boundary, or else of the others."""
     able = {p.atom.relation for p in program.posted if has_margin(p, program.is_whole)}
     if program.strict_margin is not None and Relation.LT in able:
         return {program.strict_margin: 1.0}

@@ -80,6 +80,10 @@ def _node(z3: Any, context: Any, node: Node, values: list[list[Any]]) -> list[An
             return [z3.If(x >= y, x, y) for x, y in zip(values[left], values[right], strict=True)]
         case Combine(left, right, Pairing.MULTIPLY):
             return [x * y for x, y in zip(values[left], values[right], strict=True)]
+        case Combine(_, _, Pairing.DIVIDE):
+            raise Unsupported(
+                "a quotient of two values is not piecewise linear", fix="use a solver for quotients"
+            )
         case Pick(source, indices):
             return [values[source][int(i)] for i in indices]
         case Join(several):

@@ -35,6 +35,8 @@ class Z3:
         if find_spec("z3") is None:
             return str(missing("z3-solver", "smt"))
         for call in query.calls:
+            if call.network.divisors():
+                return f"`z3` does not encode quotients of variables; `{call.network.name}` has some"
             if not call.network.is_piecewise_linear():
                 return f"`z3` needs piecewise-linear networks; `{call.network.name}` is not"
         for term in (*query.constraints, *(t for call in query.calls for t in call.inputs)):
