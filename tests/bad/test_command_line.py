@@ -10,8 +10,6 @@ import time
 from pathlib import Path
 
 import pytest
-
-from surefoot.cli import run
 from tests.bad import test_networks, test_policies
 from tests.bad.make_networks import make_networks
 from tests.bad.make_policies import make_policies
@@ -19,6 +17,8 @@ from tests.bad.make_problems import ALL as PROBLEMS
 from tests.bad.make_problems import write as write_problem
 from tests.bad.make_specifications import ALL as SPECIFICATIONS
 from tests.bad.make_specifications import write as write_specification
+
+from surefoot.cli import run
 
 
 @pytest.fixture(scope="module")

@@ -38,8 +38,11 @@ def counter(prop: object = None) -> Problem:
     return Problem("counter", environment, NeuralPolicy(network, (X,), ("up", "down")), prop or Never(X >= 3))
 
 
+UP = Transition(((0, 0),), "up")
+
+
 def up(by: int) -> Move:
-    return Move(Transition(((0, 0),), "up"), (0,), {"by": by})
+    return Move(UP, (0,), {"by": by})
 
 
 DOWN = Move(Transition(((0, 1),), "down"), (0,))
@@ -58,13 +61,13 @@ def test_a_true_trace_is_accepted() -> None:
         (Trace(({"x": 0}, {"x": 2}), (up(2),)), "not bad"),
         (Trace(({"x": 0}, {"x": 2}, {"x": 5}), (up(2), up(2))), "another state"),
         (Trace(({"x": 0}, {"x": 2}, {"x": 1}), (up(2), DOWN)), "not permitted"),
-        (Trace(({"x": 0}, {"x": 4}), (Move(Transition(((0, 0),), "up"), (0,), {"by": 4}),)), "outside its kind"),
-        (Trace(({"x": 0}, {"x": 2}), (Move(Transition(((0, 0),), "up"), (0,)),)), "chooses other values"),
-        (Trace(({"x": 0}, {"x": 2}), (Move(Transition(((0, 0),), "up"), (1,), {"by": 2}),)), "probability 0"),
+        (Trace(({"x": 0}, {"x": 4}), (up(4),)), "outside its kind"),
+        (Trace(({"x": 0}, {"x": 2}), (Move(UP, (0,)),)), "chooses other values"),
+        (Trace(({"x": 0}, {"x": 2}), (Move(UP, (1,), {"by": 2}),)), "probability 0"),
         (Trace(({"x": Fraction(1, 2)},), ()), "initial state"),
         (Trace(({"x": 0}, {"x": 2}, {"x": 4}), (up(2),)), "one move between"),
     ],
-)  # fmt: skip
+)
 def test_a_false_trace_is_refused(trace: Trace, why: str) -> None:
     assert why in (replay(counter(), trace) or "accepted")
 

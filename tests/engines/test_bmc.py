@@ -5,6 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
+from tests.certify.test_replay import counter
+from tests.examples import EXAMPLES, Example
 
 from surefoot.engines.bmc import Bmc
 from surefoot.problem.property import Eventually, Never, Within
@@ -15,8 +17,6 @@ from surefoot.solve import SOLVERS
 from surefoot.solve.scripted import Scripted
 from surefoot.verdict.verdict import Holds, Reason, Unknown, Vacuous, Violated
 from surefoot.work.budget import Budget
-from tests.certify.test_replay import counter
-from tests.examples import EXAMPLES, Example
 
 X = Var("x")
 # Here a proof must cover both actions of a tie, or a control that is off by its rounding error: no run that
@@ -118,5 +118,5 @@ def test_a_run_that_ends_early_violates_within(solver: str) -> None:
 
 def test_never_with_a_fraction_bound_is_decided_exactly() -> None:
     bound = Fraction(9, 2)
-    verdict = verify(counter(Never(X >= bound, steps=4)), Bmc(), Budget(60)).verdict
+    verdict = verify(counter(Never(bound <= X, steps=4)), Bmc(), Budget(60)).verdict
     assert verdict == Holds(4, "milp", as_asked=True)

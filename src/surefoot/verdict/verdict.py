@@ -124,4 +124,4 @@ class Result:
     seconds: float
     timings: Mapping[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    source: Mapping[str, object] = field(default_factory=dict)  # how the problem was read: files, property, constants
+    source: Mapping[str, object] = field(default_factory=dict)  # how to read the problem again
