@@ -204,7 +204,7 @@ def control_problems(draw: Draw) -> Problem:
     step = Apply(Op.FLOOR, (U + X,))
     moves = (
         Edge(
-            guard=U > draw(st.integers(-2, 1)),
+            guard=draw(st.integers(-2, 1)) < U,
             outcomes=(Outcome(updates=(Update(X, limited(step, -2, 3)),)),),
         ),
         Edge(guard=draw(CONDITIONS), outcomes=(Outcome(updates=(Update(R, limited(U / 2, -1, 2)),)),)),
