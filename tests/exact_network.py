@@ -1,7 +1,7 @@
 """What a network is as a function of real numbers: rational enclosures, exact but for tanh and sigmoid.
 
 A value is a list of (low, high) pairs of fractions. They are equal until a tanh or sigmoid comes in, which is
-enclosed to 50 significant digits.
+enclosed to 50 significant digits. A quotient whose divisor may be zero has no value: `Undefined`.
 """
 
 from collections.abc import Sequence
@@ -10,6 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from surefoot.problem.evaluate import Undefined
 from surefoot.problem.network import (
     Activation,
     Affine,
@@ -28,6 +29,7 @@ Enclosure = tuple[Fraction, Fraction]
 
 _DIGITS = Context(prec=130)
 _RELATIVE = Fraction(1, 10**50)
+FAR = Fraction(10**400)  # stands for infinity
 
 
 def exact_values(network: Network, point: Sequence[float | Fraction]) -> list[list[Enclosure]]:
@@ -46,7 +48,10 @@ def contains(low: np.ndarray, high: np.ndarray, value: list[Enclosure]) -> bool:
 
 def distance(computed: np.ndarray, value: list[Enclosure]) -> list[Fraction]:
     """How far float32 results may be from the exact value."""
-    return [max(abs(Fraction(float(c)) - end) for end in x) for c, x in zip(computed, value, strict=True)]
+    return [
+        max(abs(Fraction(float(c)) - end) for end in x) if np.isfinite(c) else FAR
+        for c, x in zip(computed, value, strict=True)
+    ]
 
 
 def _at_most(bound: float, x: Fraction) -> bool:
@@ -102,7 +107,11 @@ def _pair(pairing: Pairing, x: Enclosure, y: Enclosure) -> Enclosure:
             return (max(x[0], y[0]), max(x[1], y[1]))
         case Pairing.MULTIPLY:
             corners = [a * b for a in x for b in y]
-            return (min(corners), max(corners))
+        case Pairing.DIVIDE:
+            if y[0] <= 0 <= y[1]:
+                raise Undefined("division by zero")
+            corners = [a / b for a in x for b in y]
+    return (min(corners), max(corners))
 
 
 def _activation(shape: Shape, x: Enclosure, parameters: tuple[float, ...]) -> Enclosure:

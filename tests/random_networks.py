@@ -1,5 +1,7 @@
 """Small random networks with every kind of node, for laws."""
 
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import strategies as st
 
@@ -23,19 +25,38 @@ _PARAMETERS = {
     Shape.LEAKY_RELU: [(0.125,), (-0.5,), (1.5,), (0.0,)],
     Shape.CLIP: [(-0.5, 0.75), (0.0, 0.25), (1.0, 1.0)],
 }
-_KINDS = ["affine", "affine", "activation", "activation", "elementwise", "combine", "pick", "join"]
+_AWAY_FROM_ZERO = [(0.25, 8.0), (-4.0, -0.5), (1e-3, 2.0)]
+_KINDS = ["affine", "affine", "activation", "activation", "elementwise", "combine", "divide", "pick", "join"]
 
 
 @st.composite
 def networks(draw: st.DrawFn, most_nodes: int = 6, smooth: bool = True) -> Network:
-    """A network of up to 4 inputs; weights spread over scales, with zeros and small integers among them."""
+    """A network of up to 4 inputs; weights spread over scales, with zeros and small integers among them.
+
+    Most divisors are kept away from zero; the others may be anything.
+    """
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     widths, nodes = [draw(st.integers(1, 4))], list[Node]()
     for kind in draw(st.lists(st.sampled_from(_KINDS), min_size=1, max_size=most_nodes)):
         node, width = _node(draw, rng, kind, widths, smooth)
+        if isinstance(node, Combine) and node.pairing is Pairing.DIVIDE and draw(st.integers(0, 3)):
+            clip = draw(st.sampled_from(_AWAY_FROM_ZERO))
+            nodes.append(Activation(node.right, Shape.CLIP, tuple(float(np.float32(c)) for c in clip)))
+            widths.append(width)
+            node = replace(node, right=len(nodes))
         nodes.append(node)
         widths.append(width)
     return Network(widths[0], tuple(nodes))
+
+
+def of_one_node() -> dict[str, Network]:
+    """A network of two inputs for every member of every table of operations."""
+    nodes: dict[str, Node] = {
+        **{f"constant {k.value}": Elementwise(0, k, frozen([2, -0.5])) for k in Constant},
+        **{s.value: Activation(0, s, _PARAMETERS.get(s, [()])[0]) for s in Shape},
+        **{f"pair {p.value}": Combine(0, 0, p) for p in Pairing},
+    }
+    return {name: Network(2, (node,), name) for name, node in nodes.items()}
 
 
 def numbers(rng: np.random.Generator, *shape: int) -> np.ndarray:
@@ -65,6 +86,9 @@ def _node(
         case "combine":
             same = [i for i, w in enumerate(widths) if w == width]
             return Combine(source, draw(st.sampled_from(same)), draw(st.sampled_from(Pairing))), width
+        case "divide":
+            same = [i for i, w in enumerate(widths) if w == width]
+            return Combine(source, draw(st.sampled_from(same)), Pairing.DIVIDE), width
         case "pick":
             indices = rng.integers(0, width, size=draw(st.integers(1, 4)))
             return Pick(source, frozen_indices(indices)), indices.size

@@ -155,7 +155,7 @@ FILES: dict[str, Callable[[], bytes]] = {
         [node("MatMul", "x W", name="product")], (1, 5), {"W": weights(4, 3)}
     ),
     "extra-hostile-name": lambda: model([node("Erf", "x", name="a\nb\x1b[31m" + "c" * 100)]),
-    "extra-divides-by-input": lambda: model([node("Div", "x x", name="ratio")]),
+    "extra-divides-integers": lambda: model([node("Div", "c x", name="ratio")], (1, 4), {"c": [1, 2, 3, 4]}),
     "extra-two-inputs": lambda: two_inputs(),
     "extra-constant-output": lambda: model([node("Relu", "x", "r"), node("Constant", "", value_float=1.0)]),
 }

@@ -107,8 +107,8 @@ MESSAGES = {
     "; fix: export with a lower opset, or upgrade onnx",
     "28-opset-too-old": ":opset_import: opset 6 is older than 7; fix: convert with onnx.version_converter",
     "extra-constant-output": ":inputs: output `y` does not depend on any input; fix: choose another output",
-    "extra-divides-by-input": ":node `ratio`: division by a value that depends on the network's input"
-    "; fix: choose an output before it (--output)",
+    "extra-divides-integers": ":node `ratio`: a int64 constant meets a float32 value"
+    "; fix: cast it to float32",
     "extra-hostile-name": ":node `a\\nb\\x1b[31m" + "c" * 65 + "...`: operation `Erf` is not supported"
     f"; fix: {SUPPORTED}",
     "extra-shapes-differ": ":node `product`: "

@@ -53,6 +53,13 @@ CASES = {
     "Sub two": model([node("Relu", "x", "r"), node("Sub", "r x")]),
     "Mul constant": model([node("Mul", "c x")], (1, 4), {"c": np.float32(0.3)}),
     "Mul two": model([node("Tanh", "x", "t"), node("Mul", "t x")]),
+    "Div two": model(
+        [node("Sigmoid", "x", "s"), node("Add", "s c", "t"), node("Div", "x t")], (1, 4), {"c": POSITIVE}
+    ),
+    "Div two broadcast": model(
+        [node("Sigmoid", "x", "s"), node("ReduceSum", "s a", "t"), node("Div", "x t")], (1, 4), {"a": [1]}
+    ),
+    "Div of constant": model([node("Sigmoid", "x", "s"), node("Div", "c s")], (1, 4), {"c": weights(3, 4)}),
     "Div": model([node("Div", "x c")], (1, 4), {"c": POSITIVE}),
     "Neg": model([node("Neg", "x")]),
     "Pow 1": model([node("Pow", "x e")], (1, 4), {"e": np.float32(1)}),

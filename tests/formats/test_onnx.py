@@ -15,7 +15,18 @@ from surefoot.formats.onnx import read_onnx, read_onnx_bytes
 from surefoot.formats.onnx.compare import compare_with_onnxruntime
 from surefoot.formats.onnx.nodes import OPERATIONS
 from surefoot.problem.inference import infer
-from surefoot.problem.network import Activation, Affine, Constant, Elementwise, Network, Pick, Shape, frozen
+from surefoot.problem.network import (
+    Activation,
+    Affine,
+    Combine,
+    Constant,
+    Elementwise,
+    Network,
+    Pairing,
+    Pick,
+    Shape,
+    frozen,
+)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -71,6 +82,30 @@ def test_multiply_and_divide_keep_their_operation() -> None:
     nodes = read_onnx_bytes(data).nodes
     kinds = [n.kind for n in nodes if isinstance(n, Elementwise)]
     assert kinds == [Constant.MULTIPLY, Constant.DIVIDE]
+
+
+def test_division_by_a_variable_is_a_node() -> None:
+    network = read_onnx_bytes(model([node("Neg", "x", "n"), node("Div", "x n")]))
+    last = network.nodes[-1]
+    assert isinstance(last, Combine)
+    assert last.pairing is Pairing.DIVIDE
+    assert infer(network, np.float32([[1, 2, 3, 4]])).tolist() == [[-1.0] * 4]
+
+
+def test_comparison_notices_a_wrong_divisor() -> None:
+    data = CASES["Div two"]
+    right = read_onnx_bytes(data)
+    *before, last = right.nodes
+    assert isinstance(last, Combine)
+    wrong = Network(4, (*before, Combine(last.right, last.left, Pairing.DIVIDE)))
+    assert compare_with_onnxruntime(data, wrong, samples=100, seed=0).unexplained > 90
+
+
+def test_comparison_takes_division_by_zero_as_it_comes() -> None:
+    data = model([node("Relu", "x", "r"), node("Div", "x r")], (1, 4))
+    result = compare_with_onnxruntime(data, read_onnx_bytes(data), samples=100, seed=0)
+    assert result.unexplained == 0
+    assert result.argmax_differences == result.near_ties
 
 
 def test_movements_in_a_row_become_one_pick() -> None:

@@ -2,11 +2,15 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from surefoot.errors import Unsupported
 from surefoot.formats.onnx import read_onnx
 from surefoot.formats.onnx.compare import compare_with_onnxruntime
+from surefoot.formats.vnnlib import read_vnnlib
+from surefoot.network.linear import linear_bounds
+from surefoot.network.rounding import overflows
+from surefoot.problem.inference import infer
 
 SAMPLES = 10_000
 FOLDERS = {
@@ -20,8 +24,7 @@ FOLDERS = {
     "queries/planted_needles": 30,
     "queries/sat_relu": 49,
 }
-# Divides by a sum of cubed scores, which no network node expresses: compared up to that sum.
-PARALLEL, BEFORE_DIVISION = "pensieve_small_parallel.onnx", "/ReduceSum_output_0"
+PARALLEL = "pensieve_small_parallel.onnx"  # divides cubed scores by their sum
 
 
 @pytest.mark.shared_data
@@ -30,23 +33,40 @@ def test_networks_agree_with_onnxruntime(shared_data: Path, folder: str) -> None
     paths = sorted((shared_data / folder).rglob("*.onnx*"))
     assert len(paths) == FOLDERS[folder]
     for path in paths:
-        output = BEFORE_DIVISION if path.name == PARALLEL else None
-        network = read_onnx(path, output=output)
-        result = compare_with_onnxruntime(path, network, samples=SAMPLES, output=output)
+        network = read_onnx(path)
+        result = compare_with_onnxruntime(path, network, samples=SAMPLES)
         assert result.unexplained == 0, (path.name, result)
         assert result.argmax_differences == result.near_ties, (path.name, result)
 
 
 @pytest.mark.shared_data
-def test_division_by_a_signal_is_refused(shared_data: Path) -> None:
-    path = shared_data / "queries" / "nn4sys_pensieve" / PARALLEL
-    with pytest.raises(Unsupported, match="node `/Div`: division by a value that depends on"):
-        read_onnx(path)
+def test_quotients_agree_with_onnxruntime_on_published_boxes(shared_data: Path) -> None:
+    """And stay within their bounds, which are useful: at most three times as wide as what samples reach."""
+    import onnxruntime
+
+    folder = shared_data / "queries" / "nn4sys_pensieve"
+    network = read_onnx(folder / PARALLEL)
+    session = onnxruntime.InferenceSession(str(folder / PARALLEL))
+    random = np.random.default_rng(0)
+    specifications = sorted(folder.glob("vnnlib/*parallel*"))
+    assert len(specifications) == 8
+    for path in specifications:
+        specification = read_vnnlib(path)
+        low, high = (np.array(b, dtype=np.float64) for b in (specification.low, specification.high))
+        inputs = (low + random.random((100, network.width)) * (high - low)).astype(np.float32)
+        ours = infer(network, inputs)[:, 0]
+        theirs = [session.run(None, {"input": row.reshape(12, 8)})[0].item() for row in inputs]
+        np.testing.assert_allclose(ours, theirs, atol=2e-4)
+        assert not overflows(network, low, high)
+        box = linear_bounds(network, low, high).values[-1]
+        assert box.low[0] < ours.min()
+        assert ours.max() < box.high[0]
+        assert box.high[0] - box.low[0] < 5 * (ours.max() - ours.min())
 
 
 @pytest.mark.shared_data
 def test_rows_of_the_parallel_network_are_one_input(shared_data: Path) -> None:
     path = shared_data / "queries" / "nn4sys_pensieve" / PARALLEL
-    network = read_onnx(path, output=BEFORE_DIVISION)
+    network = read_onnx(path)
     assert network.width == 96
     assert "input `input` of shape [12, 8] is read as one input, not as a batch of 12" in network.notes

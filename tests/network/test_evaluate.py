@@ -7,7 +7,19 @@ import pytest
 
 from surefoot.network.evaluate import decide, evaluate
 from surefoot.problem.inference import infer
-from surefoot.problem.network import Affine, Network, Shape, dense, frozen
+from surefoot.problem.network import (
+    Affine,
+    Combine,
+    Network,
+    Pairing,
+    Pick,
+    Shape,
+    dense,
+    frozen,
+    frozen_indices,
+)
+
+DIVIDE = Pairing.DIVIDE
 
 
 def policy(seed: int = 0, outputs: int = 9) -> Network:
@@ -113,3 +125,32 @@ def test_wrong_widths_are_refused() -> None:
         evaluate(policy(), np.zeros((2, 14), dtype=np.float32))
     with pytest.raises(ValueError, match="mask of shape"):
         decide(policy(), np.zeros((2, 15), dtype=np.float32), np.ones((2, 8), dtype=bool))
+
+
+def test_divisors_near_zero_are_left_to_the_reference() -> None:
+    """Both outputs of the policy over the first one: 1 and a ratio, unless the first is zero."""
+    base = policy(outputs=2)
+    first = Affine(len(base.nodes), frozen([[1, 0], [1, 0]]), frozen([0, 0]))
+    ratio = Combine(len(base.nodes), len(base.nodes) + 1, DIVIDE)
+    network, rows = Network(15, (*base.nodes, first, ratio)), batch(2000)
+    decisions, outputs = decide(network, rows), infer(network, rows)
+    np.testing.assert_array_equal(decisions.actions, outputs.argmax(axis=1))
+    assert decisions.near_ties.mean() < 0.05
+    zero = np.zeros((3, 15), dtype=np.float32)
+    silent = Network(15, (Affine(0, frozen(np.ones((2, 15))), frozen([0, 0])), Combine(1, 1, DIVIDE)))
+    assert np.isinf(evaluate(silent, zero).error).all()
+    assert decide(silent, zero).actions.tolist() == [-1, -1, -1]
+    assert evaluate(silent, zero + 1).error.max() < 1e-4
+
+
+def test_the_smallest_divisor_of_a_batch_counts() -> None:
+    base, rows = policy(outputs=1), batch()
+    rows[:, 0] = np.random.default_rng(3).permutation(np.logspace(-9, 0, len(rows)))
+    network = Network(
+        15, (*base.nodes, Pick(0, frozen_indices([0])), Combine(len(base.nodes), len(base.nodes) + 1, DIVIDE))
+    )
+    fast, reference = evaluate(network, rows), infer(network, rows)
+    off = np.abs(fast.outputs.astype(np.float64) - reference)
+    assert off.max() > 1
+    assert (off <= fast.error).all()
+    assert np.isfinite(fast.error).all()

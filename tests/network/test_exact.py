@@ -10,6 +10,7 @@ from tests.exact_network import exact_values
 
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.network.exact import dyadic, exact_outputs
+from surefoot.problem.evaluate import Undefined
 from surefoot.problem.inference import infer
 from surefoot.problem.network import (
     Activation,
@@ -51,6 +52,8 @@ def test_every_kind_of_node() -> None:
     assert after(halves, Combine(0, 1, Pairing.ADD)) == [Fraction(1, 6), -1]
     assert after(halves, Combine(0, 1, Pairing.MAXIMUM)) == [THIRD, 1]
     assert after(halves, Combine(0, 1, Pairing.MULTIPLY)) == [Fraction(-1, 18), -2]
+    thirds = Elementwise(0, Constant.ADD, frozen([1, 5]))
+    assert after(thirds, Combine(0, 1, Pairing.DIVIDE)) == [Fraction(1, 4), Fraction(-2, 3)]
 
 
 @settings(deadline=None)
@@ -91,5 +94,7 @@ def test_refuses_what_has_no_exact_value() -> None:
         after(Affine(0, frozen([[np.nan, 1]]), frozen([0])))
     with pytest.raises(InvalidProblem, match="divides by zero"):
         after(Elementwise(0, Constant.DIVIDE, frozen([0, 1])))
+    with pytest.raises(Undefined, match="divides by a value that is zero at these inputs"):
+        after(Elementwise(0, Constant.ADD, frozen([0, 2])), Combine(0, 1, Pairing.DIVIDE))
     with pytest.raises(InvalidProblem, match="2 inputs, not 1"):
         exact_outputs(Network(2, ()), [THIRD])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from surefoot.network.interval import ACTIVATION, CONSTANT, PAIRING, RULES, interval_bounds
+from surefoot.network.interval import ACTIVATION, CONSTANT, PAIRING, RULES, interval_bounds, node_interval
 from surefoot.network.outward import Box
 from surefoot.problem.network import (
     Activation,
@@ -73,6 +73,28 @@ def test_division_by_zero_has_no_bounds() -> None:
     box = last(Elementwise(0, Constant.DIVIDE, frozen([0])), [1.0], [2.0])
     assert box.low[0] == -np.inf
     assert box.high[0] == np.inf
+
+
+@pytest.mark.parametrize(
+    ("dividend", "divisor", "low", "high"),
+    [
+        ((-1.0, 2.0), (0.5, 4.0), -2.0, 4.0),
+        ((1.0, 2.0), (-4.0, -0.5), -4.0, -0.25),
+        ((1.0, 2.0), (0.25, np.inf), 0.0, 8.0),
+        ((1.0, 2.0), (0.0, 1.0), -np.inf, np.inf),
+        ((0.0, 0.0), (-1.0, 0.0), -np.inf, np.inf),
+        ((1.0, 2.0), (-1.0, 1.0), -np.inf, np.inf),
+        ((1.0, np.inf), (1.0, np.inf), -np.inf, np.inf),
+    ],
+)
+def test_a_quotient_is_bounded_while_its_divisor_keeps_its_sign(
+    dividend: tuple[float, float], divisor: tuple[float, float], low: float, high: float
+) -> None:
+    boxes = [Box(np.array([a]), np.array([b])) for a, b in (dividend, divisor)]
+    box = node_interval(Combine(0, 1, Pairing.DIVIDE), boxes)
+    assert box.low[0] <= low
+    assert box.high[0] >= high
+    np.testing.assert_allclose([box.low[0], box.high[0]], [low, high], atol=1e-13)
 
 
 def test_unbounded_inputs_are_allowed() -> None:

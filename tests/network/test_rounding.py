@@ -64,6 +64,46 @@ def test_a_product_carries_the_errors_of_both_sides() -> None:
     assert bound[0] == pytest.approx(3 * 6 * 2.0**-24, rel=1e-5)
 
 
+def quotient() -> Network:
+    """The first input over the second."""
+    parts = (Pick(0, frozen_indices([0])), Pick(0, frozen_indices([1])))
+    return Network(2, (*parts, Combine(1, 2, Pairing.DIVIDE)))
+
+
+def test_a_quotient_carries_the_errors_of_both_sides() -> None:
+    bound = error_bounds(quotient(), [6, -2], [6, -2], input_rounding=True)
+    assert bound[0] == pytest.approx(3 * 3 * 2.0**-24, rel=1e-5)  # relative errors add up, and its own
+    wider = error_bounds(quotient(), [6, 1], [6, 2], input_rounding=True)
+    assert wider[0] == pytest.approx((6 * 2 + 6 + 6) * 2.0**-24, rel=1e-5)
+    exact_inputs = error_bounds(quotient(), [6, -2], [6, -2], input_rounding=False)
+    assert exact_inputs[0] == pytest.approx(3 * 2.0**-24, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("low", "high"), [(0.0, 1.0), (-1.0, 0.0), (-1.0, 1.0), (0.0, 0.0), (1e-46, 1e-46), (1e-39, 1.0)]
+)
+def test_a_divisor_that_may_vanish_counts_as_overflow(low: float, high: float) -> None:
+    for dividend in (0.0, 1e-30):
+        box = [dividend, low], [dividend, high]
+        assert overflows(quotient(), *box)
+        assert error_bounds(quotient(), *box, input_rounding=True)[0] == np.inf
+        clipped = Network(2, (*quotient().nodes, Activation(3, Shape.CLIP, (0.0, 1.0))))
+        assert overflows(clipped, *box)
+
+
+def test_a_divisor_that_rounding_may_bring_to_zero_counts_as_overflow() -> None:
+    """At (1, 1) the divisor is a tenth, but sums of numbers of this size are off by more."""
+    for weight, doubtful in ((1e8, True), (1e2, False)):
+        total = Affine(0, frozen([[weight, -weight]]), frozen([0.1]))
+        network = Network(2, (total, Combine(1, 1, Pairing.DIVIDE)))
+        assert overflows(network, [1, 1], [1, 1]) is doubtful
+
+
+def test_a_quotient_may_overflow() -> None:
+    assert overflows(quotient(), [1e20, 1e-20], [1e20, 1e-20])
+    assert not overflows(quotient(), [1e18, 1e-19], [1e18, 1e-19])
+
+
 def test_a_policy_of_usual_size_has_a_small_bound_and_better_values_make_it_smaller() -> None:
     rng = np.random.default_rng(0)
     sizes = [4, 32, 32, 2]

@@ -92,6 +92,8 @@ def test_every_kind_of_node() -> None:
         Combine(6, 7, Pairing.MAXIMUM),
         Pick(8, frozen_indices([2, 0])),
         Join((9, 0)),
+        Pick(10, frozen_indices([1, 2])),
+        Combine(9, 11, Pairing.DIVIDE),
     )
     values = infer_all(Network(3, nodes), frozen([[1, -5, 3]]))
     assert [v[0].tolist() for v in values[1:]] == [
@@ -105,7 +107,22 @@ def test_every_kind_of_node() -> None:
         [2, 3, 3],
         [3, 2],
         [3, 2, 1, -5, 3],
+        [2, 1],
+        [1.5, 2],
     ]
+
+
+def test_a_quotient_is_rounded_once_and_division_by_zero_is_kept() -> None:
+    parts = (Pick(0, frozen_indices([0])), Pick(0, frozen_indices([1])))
+    network = Network(2, (*parts, Combine(1, 2, Pairing.DIVIDE)))
+    assert not network.is_piecewise_linear()
+    assert network.divisors() == {2}
+    rows = frozen([[1, 3], [-1, 0], [0, 0], [1e-30, 1e30]])
+    third, infinite, nothing, tiny = infer(network, rows)[:, 0]
+    assert third == nearest(Fraction(1, 3))
+    assert infinite == -np.inf
+    assert np.isnan(nothing)
+    assert tiny == 0
 
 
 def test_a_batch_of_the_wrong_width_is_refused() -> None:

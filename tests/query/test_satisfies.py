@@ -4,7 +4,7 @@ from fractions import Fraction
 import pytest
 
 from surefoot.problem.environment import Bool, Int, Real
-from surefoot.problem.network import dense
+from surefoot.problem.network import Combine, Network, Pairing, dense
 from surefoot.problem.term import Const, Var, array, ite
 from surefoot.query.query import NetworkCall, Quantity, Query
 from surefoot.query.satisfies import satisfies
@@ -63,3 +63,13 @@ def test_float32_quantities_take_float32_numbers_only() -> None:
     assert satisfies(query, {"x": Fraction(1, 3)}) == "`x` = 1/3 is not a float32 number"
     assert satisfies(query, {"x": Fraction(10) ** 50}) is not None
     assert satisfies(query, {"x": Fraction(3, 2**20)}) is None
+
+
+def test_a_network_that_divides_by_zero_has_no_outputs() -> None:
+    network = Network(1, (Combine(0, 0, Pairing.DIVIDE),))
+    query = Query(QUERY.quantities[::3], (), (NetworkCall(network, (x,), ("y",)),))
+    assert satisfies(query, {"x": Fraction(1), "y": Fraction(1)}) is None
+    complaint = satisfies(query, {"x": Fraction(0), "y": Fraction(1)})
+    assert complaint == (
+        "network call 0 is undefined: the network divides by a value that is zero at these inputs"
+    )

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.network.outward import Array
+from surefoot.network.outward import Array, Box
 from surefoot.network.rounding import propagate
 from surefoot.problem.inference import ACTIVATION, CONSTANT, PAIRING, infer_all
 from surefoot.problem.network import (
@@ -97,13 +97,15 @@ def _evaluated(network: Network, rows: Array32, *, together: bool) -> tuple[Arra
     with np.errstate(all="ignore"):
         for node in network.nodes:
             values.append(_node(node, values))
-    magnitudes = [_magnitude(v) if together else np.abs(v).astype(np.float64) for v in values]
+    measure, divisors = _magnitude if together else _magnitude_of_each, network.divisors()
+    magnitudes = [measure(v, n in divisors) for n, v in enumerate(values)]
     usable = np.ones(len(rows), dtype=np.bool_)
-    if not all(np.isfinite(m).all() for m in magnitudes):
+    if not all(np.isfinite(m.high).all() for m in magnitudes):
         usable = _finite_rows(values)
-        magnitudes = [_magnitude(v[usable]) if together else np.abs(v).astype(np.float64) for v in values]
+        if together:
+            magnitudes = [_magnitude(v[usable], n in divisors) for n, v in enumerate(values)]
     # Twice the rounding of one computation: this one and the reference, from the same inputs.
-    errors = propagate(network, magnitudes, np.zeros_like(magnitudes[0]), roundings=2)
+    errors = propagate(network, magnitudes, np.zeros_like(magnitudes[0].high), roundings=2)
     certain = np.logical_and.reduce([np.isfinite(e).all(axis=-1) for e in errors]) & usable
     return values[-1], np.where(certain[:, None], errors[-1], np.inf)
 
@@ -127,12 +129,19 @@ def _node(node: Node, values: Sequence[Array32]) -> Array32:
             return np.concatenate([values[s] for s in several], axis=1)
 
 
-def _magnitude(value: Array32) -> Array:
-    """The largest absolute value in each column."""
+def _magnitude(value: Array32, divisor: bool) -> Box:
+    """The largest absolute value in each column, of a divisor also the smallest."""
     largest: Array = np.maximum(value.max(axis=0, initial=0), -value.min(axis=0, initial=0)).astype(
         np.float64
     )
-    return largest
+    if not divisor:
+        return Box(np.zeros_like(largest), largest)
+    return Box(np.abs(value).min(axis=0, initial=np.inf).astype(np.float64), largest)
+
+
+def _magnitude_of_each(value: Array32, _: bool) -> Box:
+    size = np.abs(value).astype(np.float64)
+    return Box(size, size)
 
 
 def _finite_rows(values: Sequence[Array32]) -> Mask:

@@ -132,6 +132,14 @@ def _product(left: Box, right: Box) -> Box:
     return outward(np.minimum.reduce(corners), np.maximum.reduce(corners))
 
 
+def _quotient(left: Box, right: Box) -> Box:
+    """At the corners, if the divisor keeps its sign; otherwise the bounds are given up."""
+    corners = [x / y for x in (left.low, left.high) for y in (right.low, right.high)]
+    defined = (right.low > 0) | (right.high < 0)
+    low, high = np.minimum.reduce(corners), np.maximum.reduce(corners)
+    return outward(np.where(defined, low, np.nan), np.where(defined, high, np.nan))
+
+
 def _pick(node: Pick, boxes: Sequence[Box]) -> Box:
     box = boxes[node.source]
     return Box(box.low[..., node.indices], box.high[..., node.indices])
@@ -160,6 +168,7 @@ PAIRING: dict[Pairing, Callable[[Box, Box], Box]] = {
     Pairing.MAXIMUM: lambda left, right: Box(
         np.maximum(left.low, right.low), np.maximum(left.high, right.high)
     ),
+    Pairing.DIVIDE: _quotient,
 }
 RULES: dict[type[Node], Callable[[Any, Sequence[Box]], Box]] = {
     Affine: _affine,

@@ -2,7 +2,8 @@
 
 Slopes are chosen for tightness, in ordinary arithmetic; any slope would do. Soundness rests on the constants
 alone: each is the extreme of (function - slope * x) over the box, rounded outward. For piecewise linear
-functions that extreme is at an end or a kink; tanh and sigmoid are handled in `_above_smooth`.
+functions that extreme is at an end or a kink; tanh and sigmoid are handled in `_above_smooth`, quotients in
+their own module.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from surefoot.network import interval
 from surefoot.network.interval import Parameters
 from surefoot.network.outward import Array, Box, down, up
+from surefoot.network.quotient import below_quotient
 from surefoot.problem.network import Activation, Combine, Constant, Elementwise, Pairing, Shape
 
 _BISECTIONS = 16
@@ -194,6 +196,13 @@ def _product(sources: tuple[int, int], left: Box, right: Box) -> Relaxation:
     return Relaxation(sources, below, down(-(left.low * right.low)), above, up(-(left.high * right.low)))
 
 
+def _quotient(sources: tuple[int, int], left: Box, right: Box) -> Relaxation:
+    """Above by symmetry, since x / y = -(-x / y)."""
+    *below, below_constant = below_quotient(left, right)
+    of_left, of_right, mirrored = below_quotient(Box(-left.high, -left.low), right)
+    return Relaxation(sources, tuple(below), below_constant, (of_left, -of_right), -mirrored)
+
+
 def _maximum(sources: tuple[int, int], left: Box, right: Box) -> Relaxation:
     """max(x, y) is at least either, and is y + relu(x - y)."""
     difference = Box(down(left.low - right.high), up(left.high - right.low))
@@ -228,4 +237,5 @@ _PAIRING: dict[Pairing, Callable[[tuple[int, int], Box, Box], Relaxation]] = {
     Pairing.ADD: _sum,
     Pairing.MULTIPLY: _product,
     Pairing.MAXIMUM: _maximum,
+    Pairing.DIVIDE: _quotient,
 }

@@ -2,8 +2,8 @@
 
 Covers any order of summation, with or without fused multiply-add, round to nearest, results below the normal
 range rounded or flushed to zero, tanh and sigmoid within ACTIVATION_ULPS units in the last place. An error of
-infinity says that a sum or product may leave the float32 range. The same rules with `roundings=2` bound the
-distance between two such computations.
+infinity says that a result may leave the float32 range, or that a divisor may vanish. The same rules with
+`roundings=2` bound the distance between two such computations.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from surefoot.network.interval import interval_bounds
-from surefoot.network.outward import Array, Box, gamma, up
+from surefoot.network.outward import Array, Box, down, gamma, up
 from surefoot.problem.network import (
     Activation,
     Affine,
@@ -47,7 +47,10 @@ def error_bounds(
 
 
 def overflows(network: Network, low: object, high: object) -> bool:
-    """Whether some intermediate result, partial sums included, may leave the float32 range on this box."""
+    """Whether some intermediate result, partial sums included, may leave the float32 range on this box.
+
+    It may where a divisor can be zero, or so close to zero that rounding can make it zero.
+    """
     return not all(np.isfinite(error).all() for error in _errors(network, low, high, True, None))
 
 
@@ -55,25 +58,34 @@ def _errors(
     network: Network, low: object, high: object, input_rounding: bool, values: Sequence[Box] | None
 ) -> list[Array]:
     boxes = interval_bounds(network, low, high) if values is None else values
-    magnitudes = [box.magnitude for box in boxes]
-    first = np.zeros_like(magnitudes[0])
+    magnitudes = [_absolute(box) for box in boxes]
+    first, largest = np.zeros_like(magnitudes[0].high), magnitudes[0].high
     if input_rounding:
-        first = _unless_overflow(_up(UNIT32 * magnitudes[0] + SMALLEST), magnitudes[0])
+        first = _unless_overflow(_up(UNIT32 * largest + SMALLEST), largest)
     return propagate(network, magnitudes, first, roundings=1)
 
 
-def propagate(network: Network, magnitudes: Sequence[Array], first: Array, *, roundings: int) -> list[Array]:
+def _absolute(box: Box) -> Box:
+    return Box(np.maximum(np.maximum(box.low, -box.high), 0.0), box.magnitude)
+
+
+def propagate(network: Network, magnitudes: Sequence[Box], first: Array, *, roundings: int) -> list[Array]:
     """Error bounds of every value from those of the input.
 
-    `magnitudes` bound each value in one computation, the exact one or (`roundings=2`) a float32 one; the
-    other computation differs from it by the error.
+    `magnitudes` bound each absolute value in one computation, the exact one or (`roundings=2`) a float32 one;
+    the other computation differs from it by the error. Lower bounds matter for divisors only.
     """
-    errors, sizes = [first], [up(magnitudes[0] + first)]
     with np.errstate(all="ignore"):
+        errors, sizes = [first], [_of_both(magnitudes[0], first)]
         for node, magnitude in zip(network.nodes, magnitudes[1:], strict=True):
             errors.append(_RULES[type(node)](node, sizes, errors, roundings))
-            sizes.append(up(magnitude + errors[-1]))
+            sizes.append(_of_both(magnitude, errors[-1]))
     return errors
+
+
+def _of_both(magnitude: Box, error: Array) -> Box:
+    """Bounds of the absolute value in either computation."""
+    return Box(down(magnitude.low - error), up(magnitude.high + error))
 
 
 def _gamma32(operations: int) -> float:
@@ -92,10 +104,10 @@ def _unless_overflow(error: Array, size: Array, operations: int = 8) -> Array:
     return np.where(_up(size, operations) * (1.0 + 2 * UNIT32) + SMALLEST <= LARGEST, error, np.inf)
 
 
-def _affine(node: Affine, sizes: Sequence[Array], errors: Sequence[Array], roundings: int) -> Array:
+def _affine(node: Affine, sizes: Sequence[Box], errors: Sequence[Array], roundings: int) -> Array:
     weights, bias = np.abs(node.weights).astype(np.float64), np.abs(node.bias).astype(np.float64)
     count = weights.shape[1]
-    total = sizes[node.source] @ weights.T + bias
+    total = sizes[node.source].high @ weights.T + bias
     # A product is rounded once and takes part in at most `count` sums; each of these 2 * count operations may
     # also lose SMALLEST, which the remaining roundings at most double.
     rounded = _gamma32(count + 1) * total + (4 * count + 4) * SMALLEST
@@ -105,9 +117,9 @@ def _affine(node: Affine, sizes: Sequence[Array], errors: Sequence[Array], round
     )
 
 
-def _elementwise(node: Elementwise, sizes: Sequence[Array], errors: Sequence[Array], roundings: int) -> Array:
+def _elementwise(node: Elementwise, sizes: Sequence[Box], errors: Sequence[Array], roundings: int) -> Array:
     constant = np.abs(node.constant).astype(np.float64)
-    size, error = sizes[node.source], errors[node.source]
+    size, error = sizes[node.source].high, errors[node.source]
     match node.kind:
         case Constant.ADD:
             result, carried = size + constant, error
@@ -122,8 +134,8 @@ def _one_rounding(result: Array, carried: Array, roundings: int) -> Array:
     return _unless_overflow(_up(carried + roundings * (UNIT32 * result + SMALLEST)), result)
 
 
-def _activation(node: Activation, sizes: Sequence[Array], errors: Sequence[Array], roundings: int) -> Array:
-    size, error = sizes[node.source], errors[node.source]
+def _activation(node: Activation, sizes: Sequence[Box], errors: Sequence[Array], roundings: int) -> Array:
+    size, error = sizes[node.source].high, errors[node.source]
     match node.shape:
         case Shape.RELU | Shape.CLIP:
             return error  # exact, and no two arguments are brought further apart
@@ -139,8 +151,8 @@ def _activation(node: Activation, sizes: Sequence[Array], errors: Sequence[Array
     return _up(steepness * error + roundings * ACTIVATION_ULPS * unit)
 
 
-def _combine(node: Combine, sizes: Sequence[Array], errors: Sequence[Array], roundings: int) -> Array:
-    left, right = sizes[node.left], sizes[node.right]
+def _combine(node: Combine, sizes: Sequence[Box], errors: Sequence[Array], roundings: int) -> Array:
+    left, right = sizes[node.left].high, sizes[node.right].high
     left_error, right_error = errors[node.left], errors[node.right]
     match node.pairing:
         case Pairing.MAXIMUM:
@@ -149,17 +161,22 @@ def _combine(node: Combine, sizes: Sequence[Array], errors: Sequence[Array], rou
             return _one_rounding(left + right, left_error + right_error, roundings)
         case Pairing.MULTIPLY:
             return _one_rounding(left * right, left * right_error + right * left_error, roundings)
+        case Pairing.DIVIDE:
+            # a/b - c/d = (a - c)/d + a/b * (d - b)/d. Some processors take what is below SMALLEST for zero.
+            least = np.where(sizes[node.right].low >= SMALLEST, sizes[node.right].low, 0.0)
+            quotient = left / least
+            return _one_rounding(quotient, left_error / least + quotient * (right_error / least), roundings)
 
 
-def _pick(node: Pick, _: Sequence[Array], errors: Sequence[Array], __: int) -> Array:
+def _pick(node: Pick, _: Sequence[Box], errors: Sequence[Array], __: int) -> Array:
     return errors[node.source][..., node.indices]
 
 
-def _join(node: Join, _: Sequence[Array], errors: Sequence[Array], __: int) -> Array:
+def _join(node: Join, _: Sequence[Box], errors: Sequence[Array], __: int) -> Array:
     return np.concatenate([errors[source] for source in node.sources], axis=-1)
 
 
-_RULES: dict[type[Node], Callable[[Any, Sequence[Array], Sequence[Array], int], Array]] = {
+_RULES: dict[type[Node], Callable[[Any, Sequence[Box], Sequence[Array], int], Array]] = {
     Affine: _affine,
     Elementwise: _elementwise,
     Activation: _activation,

@@ -134,6 +134,7 @@ PAIRING: dict[Pairing, Callable[[Array32, Array32], Array32]] = {
     Pairing.ADD: lambda x, y: x + y,
     Pairing.MULTIPLY: lambda x, y: x * y,
     Pairing.MAXIMUM: lambda x, y: np.maximum(x, y),
+    Pairing.DIVIDE: lambda x, y: x / y,
 }
 ACTIVATION: dict[Shape, Callable[[Array32, tuple[np.float32, ...]], Array32]] = {
     Shape.RELU: _relu,

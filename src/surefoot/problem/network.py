@@ -78,11 +78,12 @@ class Pairing(Enum):
     ADD = "add"
     MULTIPLY = "multiply"
     MAXIMUM = "maximum"
+    DIVIDE = "divide"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Combine:
-    """Entry by entry: left + right, left * right or the larger one."""
+    """Entry by entry: left + right, left * right, the larger one, or left / right."""
 
     left: int
     right: int
@@ -135,8 +136,14 @@ class Network:
     def is_piecewise_linear(self) -> bool:
         return not any(
             (isinstance(n, Activation) and n.shape in (Shape.TANH, Shape.SIGMOID))
-            or (isinstance(n, Combine) and n.pairing is Pairing.MULTIPLY)
+            or (isinstance(n, Combine) and n.pairing in (Pairing.MULTIPLY, Pairing.DIVIDE))
             for n in self.nodes
+        )
+
+    def divisors(self) -> frozenset[int]:
+        """The values by which another one is divided: where one of them is zero the network has no value."""
+        return frozenset(
+            n.right for n in self.nodes if isinstance(n, Combine) and n.pairing is Pairing.DIVIDE
         )
 
     def digest(self) -> str:

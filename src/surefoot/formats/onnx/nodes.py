@@ -84,14 +84,19 @@ def _multiply(builder: Builder, given: Arguments) -> list[Value]:
 def _divide(builder: Builder, given: Arguments) -> list[Value]:
     left, right = given.value(0), given.value(1)
     if isinstance(right, Signal):
-        raise Unsupported(
-            "division by a value that depends on the network's input",
-            fix="choose an output before it (--output)",
-        )
+        return [pair(builder, _as_signal(builder, left), right, Pairing.DIVIDE)]
     if not right.array.all():
         raise InvalidProblem("division by zero", fix="repair the constant")
     assert isinstance(left, Signal)
     return [elementwise(builder, left, Constant.DIVIDE, right.array)]
+
+
+def _as_signal(builder: Builder, value: Value) -> Signal:
+    if isinstance(value, Signal):
+        return value
+    if value.array.dtype != np.float32:
+        raise Unsupported(f"a {value.array.dtype} constant meets a float32 value", fix="cast it to float32")
+    return in_order(builder.constant(value.array), value.shape)
 
 
 def _negate(builder: Builder, given: Arguments) -> list[Value]:
@@ -174,7 +179,7 @@ def _largest(builder: Builder, values: list[Value], sign: float) -> Signal:
             wide = Signal(result.source, np.broadcast_to(result.layout, shape))
             result = _between(builder, wide, *((bound, LARGEST) if sign < 0 else (-LARGEST, bound)))
             continue
-        right = in_order(builder.constant(other.array), other.shape) if isinstance(other, Known) else other
+        right = _as_signal(builder, other)
         if sign < 0:
             result = pair(builder, result, right, Pairing.MAXIMUM)
         else:

@@ -1,0 +1,52 @@
+"""Every activation, constant operation and pairing has its place in everything that interprets networks."""
+
+from fractions import Fraction
+from types import ModuleType
+
+import numpy as np
+import pytest
+from tests.exact_network import contains, exact_values
+from tests.random_networks import of_one_node
+
+from surefoot.errors import Unsupported
+from surefoot.network import interval
+from surefoot.network.evaluate import evaluate
+from surefoot.network.exact import exact_outputs
+from surefoot.network.linear import linear_bounds
+from surefoot.network.rounding import error_bounds
+from surefoot.problem import inference
+from surefoot.problem.network import Constant, Pairing, Shape
+
+NETWORKS = of_one_node()
+LOW, HIGH = np.array([0.5, 1.0]), np.array([0.75, 2.0])
+
+
+@pytest.mark.parametrize("module", [inference, interval])
+def test_no_member_is_missing(module: ModuleType) -> None:
+    assert set(module.ACTIVATION) == set(Shape)
+    assert set(module.CONSTANT) == set(Constant)
+    assert set(module.PAIRING) == set(Pairing)
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_values_bounds_and_errors(name: str) -> None:
+    network, point = NETWORKS[name], LOW.astype(np.float32)
+    value = exact_values(network, point)[-1]
+    reference, fast = inference.infer(network, point[None]), evaluate(network, point[None])
+    np.testing.assert_allclose(reference[0], [float(low) for low, _ in value], rtol=1e-6)
+    assert (np.abs(fast.outputs - reference) <= fast.error).all()
+    assert (fast.error < 1e-6).all()
+    box = linear_bounds(network, LOW, HIGH).values[-1]
+    assert contains(box.low, box.high, value)
+    assert (box.high - box.low < 5).all()
+    assert (error_bounds(network, LOW, HIGH, input_rounding=True) < 1e-5).all()
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_exact_values_or_a_refusal(name: str) -> None:
+    network, inputs = NETWORKS[name], [Fraction(1, 3), Fraction(-2)]
+    if name in ("tanh", "sigmoid"):
+        with pytest.raises(Unsupported, match=name):
+            exact_outputs(network, inputs)
+    else:
+        assert [(v, v) for v in exact_outputs(network, inputs)] == exact_values(network, inputs)[-1]
