@@ -94,7 +94,7 @@ def reference(problem: Problem, state: Any, steps: int) -> set[Any]:
 def well_defined(problem: Problem, state: Any) -> bool:
     try:
         list(semantics.successors(problem, state))
-    except (InvalidProblem, ValueError):  # ValueError: argmax among no action at all
+    except InvalidProblem:
         return False
     return True
 

@@ -148,8 +148,10 @@ def _neural_action(
         case Choose.ARGMAX_APPLICABLE:
             if not own:
                 return Decision(outputs=outputs)
-            best = max((i for i, n in enumerate(names) if n in own), key=lambda i: (outputs[i], -i))
-            return _single(names[best], own, outputs)
+            ready = [i for i, n in enumerate(names) if n in own]
+            if not ready:
+                raise Undefined("none of the actions of this network is enabled here")
+            return _single(names[max(ready, key=lambda i: (outputs[i], -i))], own, outputs)
         case Choose.SAMPLE:
             largest = max(outputs)
             weights = [exp(o - largest) for o in outputs]
