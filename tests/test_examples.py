@@ -4,10 +4,10 @@ from collections.abc import Hashable
 
 import pytest
 
+from surefoot.problem.meaning.simulate import initial_states
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Recurs, Within
 from surefoot.problem.semantics import State, holds, successors
-from surefoot.problem.simulate import initial_states
 from surefoot.problem.validate import validate
 from tests.examples import EXAMPLES, Example
 

@@ -12,7 +12,7 @@ from surefoot.engines import ENGINES
 from surefoot.engines.protocol import Engine
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Real
-from surefoot.problem.inference import contains_float32
+from surefoot.problem.meaning.inference import contains_float32
 from surefoot.problem.policy import NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.validate import validate

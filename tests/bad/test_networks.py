@@ -14,7 +14,7 @@ from tests.formats.onnx_models import model, node
 
 from surefoot.errors import SurefootError
 from surefoot.formats.onnx import read_onnx, read_onnx_bytes
-from surefoot.problem.inference import infer
+from surefoot.problem.meaning.inference import infer
 from surefoot.problem.network import Affine
 
 AGAIN = "; fix: export the network again"

@@ -9,7 +9,7 @@ from tests.bad.make_specifications import ALL, BOX, START, Bad, term, write
 
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.formats.vnnlib import no_float32_point, parse_vnnlib, read_vnnlib
-from surefoot.problem.evaluate import evaluate
+from surefoot.problem.meaning.evaluate import evaluate
 from surefoot.problem.term import Var
 
 

@@ -9,13 +9,13 @@ import pytest
 
 from surefoot.certify.replay import replay
 from surefoot.problem.environment import Choice, Component, Edge, Environment, Int, Outcome, Update, Variable
+from surefoot.problem.meaning.transition import Transition
 from surefoot.problem.network import dense
 from surefoot.problem.policy import NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Within
 from surefoot.problem.semantics import Move
 from surefoot.problem.term import Var, equal
-from surefoot.problem.transition import Transition
 from surefoot.verdict.verdict import Trace
 
 X = Var("x")

@@ -183,7 +183,7 @@ def policies(draw: Draw, environment: Environment, depth: int = 2) -> Policy:
 
 
 def _names(policy: Policy, environment: Environment) -> tuple[str, ...]:
-    from surefoot.problem.decision import action_names
+    from surefoot.problem.meaning.decision import action_names
 
     return action_names(policy, environment)
 

@@ -14,11 +14,11 @@ from surefoot.problem.environment import (
     Update,
     Variable,
 )
+from surefoot.problem.meaning.transition import Transition
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.problem.semantics import Move
 from surefoot.problem.term import FALSE, TRUE, Term, Var, equal
-from surefoot.problem.transition import Transition
 from surefoot.verdict.verdict import Trace
 
 X, W = Var("x"), Var("w")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from surefoot.encode.interval import INTERVAL, interval, known
 from surefoot.encode.sort import is_float32, is_whole
 from surefoot.problem.environment import Bool, Int, Real
-from surefoot.problem.evaluate import Undefined, evaluate
+from surefoot.problem.meaning.evaluate import Undefined, evaluate
 from surefoot.problem.term import FALSE, TRUE, Apply, Const, Op, Term, Var, equal, ite
 
 X, Y, B = Var("x"), Var("y"), Var("b")

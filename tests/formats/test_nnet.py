@@ -8,7 +8,7 @@ import pytest
 
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.formats.nnet import read_nnet, write_nnet
-from surefoot.problem.inference import infer
+from surefoot.problem.meaning.inference import infer
 from surefoot.problem.network import Network, Shape, dense
 
 HEADER = ["2,2,1,3,", "2,3,1,", "0,"]

@@ -12,7 +12,7 @@ from tests.formats.handmade import vec_normalize
 
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.formats.normalize import Normalization, clip_nodes, normalised, read_normalization
-from surefoot.problem.inference import infer
+from surefoot.problem.meaning.inference import infer
 from surefoot.problem.network import Combine, Join, Network, Pairing, dense
 
 MEAN, VARIANCE = np.array([0.1, -1000.25, 3e-9]), np.array([1.0, 1e-6, 0.0])

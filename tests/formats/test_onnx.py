@@ -14,7 +14,7 @@ from surefoot.errors import InvalidProblem, MissingBackend, Unsupported
 from surefoot.formats.onnx import read_onnx, read_onnx_bytes
 from surefoot.formats.onnx.compare import compare_with_onnxruntime
 from surefoot.formats.onnx.nodes import OPERATIONS
-from surefoot.problem.inference import infer
+from surefoot.problem.meaning.inference import infer
 from surefoot.problem.network import (
     Activation,
     Affine,

@@ -15,7 +15,7 @@ from surefoot.errors import InvalidProblem, SurefootError, Unsupported
 from surefoot.formats.nnet import write_nnet
 from surefoot.formats.normalize import Normalization
 from surefoot.formats.policy_file import load_policy
-from surefoot.problem.inference import infer
+from surefoot.problem.meaning.inference import infer
 from surefoot.problem.network import dense
 
 NETWORK = dense([(np.eye(2), np.ones(2)), (2 * np.eye(2), np.zeros(2))])

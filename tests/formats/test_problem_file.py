@@ -31,7 +31,7 @@ from surefoot.problem.environment import (
     Variable,
 )
 from surefoot.problem.flow import Flow
-from surefoot.problem.inference import infer
+from surefoot.problem.meaning.inference import infer
 from surefoot.problem.network import dense
 from surefoot.problem.parse import parse_property, parse_term
 from surefoot.problem.policy import Branch, Choose, EdgesOf, NeuralPolicy, ProgramPolicy

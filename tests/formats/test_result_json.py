@@ -11,10 +11,10 @@ import pytest
 from surefoot.errors import InvalidProblem
 from surefoot.formats.result_json import Annotation, annotate, from_json, result_to_json, to_json
 from surefoot.formats.vnnlib import parse_vnnlib, to_problem
+from surefoot.problem.meaning.transition import Transition
 from surefoot.problem.network import dense
 from surefoot.problem.problem import Problem
 from surefoot.problem.semantics import Move
-from surefoot.problem.transition import Transition
 from surefoot.verdict.verdict import (
     Certificate,
     Estimated,

@@ -12,7 +12,7 @@ from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.formats.loaded_policy import LoadedPolicy
 from surefoot.formats.normalize import Normalization
 from surefoot.formats.sb3 import read_sb3
-from surefoot.problem.inference import infer
+from surefoot.problem.meaning.inference import infer
 
 OBSERVATIONS = np.random.default_rng(5).normal(size=(50, 2)).astype(np.float32) * 2
 UNEQUAL = box("[-1.  -2.   0.1]", "[3.  0.5 inf]", [3])

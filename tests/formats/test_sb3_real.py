@@ -24,7 +24,7 @@ from pathlib import Path
 import numpy as np
 from surefoot.formats.normalize import read_normalization
 from surefoot.formats.policy_file import load_policy
-from surefoot.problem.inference import infer
+from surefoot.problem.meaning.inference import infer
 
 folder = Path(sys.argv[1])
 found = {}

@@ -22,7 +22,7 @@ from surefoot.formats.vnnlib import (
     write_vnnlib,
 )
 from surefoot.problem.environment import Real
-from surefoot.problem.evaluate import evaluate
+from surefoot.problem.meaning.evaluate import evaluate
 from surefoot.problem.network import dense
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.property import Never

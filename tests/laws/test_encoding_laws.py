@@ -14,7 +14,7 @@ from surefoot.encode.concrete import concretise
 from surefoot.encode.unroll import unroll
 from surefoot.network.exact import exact_outputs
 from surefoot.problem import semantics
-from surefoot.problem.evaluate import evaluate
+from surefoot.problem.meaning.evaluate import evaluate
 from surefoot.problem.policy import NeuralPolicy, Policy, ProgramPolicy, ShieldedPolicy
 from surefoot.problem.term import Var, equal
 from surefoot.verdict.verdict import Trace

@@ -12,8 +12,8 @@ from surefoot.network.evaluate import decide, evaluate
 from surefoot.network.interval import interval_bounds
 from surefoot.network.linear import linear_bounds, planes_below
 from surefoot.network.rounding import error_bounds, overflows
-from surefoot.problem.evaluate import Undefined
-from surefoot.problem.inference import ACTIVATION, CONSTANT, PAIRING, infer, infer_all
+from surefoot.problem.meaning.evaluate import Undefined
+from surefoot.problem.meaning.inference import ACTIVATION, CONSTANT, PAIRING, infer, infer_all
 from surefoot.problem.network import (
     Activation,
     Affine,

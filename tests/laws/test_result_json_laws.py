@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from surefoot.errors import SurefootError
 from surefoot.formats.result_json import Annotation, from_json, result_to_json
+from surefoot.problem.meaning.transition import Transition
 from surefoot.problem.semantics import Move
-from surefoot.problem.transition import Transition
 from surefoot.verdict.verdict import (
     Certificate,
     Estimated,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from surefoot.network.evaluate import decide, evaluate
-from surefoot.problem.inference import infer
+from surefoot.problem.meaning.inference import infer
 from surefoot.problem.network import (
     Affine,
     Combine,

@@ -10,8 +10,8 @@ from tests.exact_network import exact_values
 
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.network.exact import dyadic, exact_outputs
-from surefoot.problem.evaluate import Undefined
-from surefoot.problem.inference import infer
+from surefoot.problem.meaning.evaluate import Undefined
+from surefoot.problem.meaning.inference import infer
 from surefoot.problem.network import (
     Activation,
     Affine,

@@ -11,7 +11,7 @@ from surefoot.network.interval import interval_bounds
 from surefoot.network.linear import Planes, linear_bounds, planes_below
 from surefoot.network.outward import Box
 from surefoot.network.relaxation import relax
-from surefoot.problem.inference import infer
+from surefoot.problem.meaning.inference import infer
 from surefoot.problem.network import Activation, Affine, Combine, Network, Pairing, Shape, dense, frozen
 
 

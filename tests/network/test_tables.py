@@ -14,7 +14,7 @@ from surefoot.network.evaluate import evaluate
 from surefoot.network.exact import exact_outputs
 from surefoot.network.linear import linear_bounds
 from surefoot.network.rounding import error_bounds
-from surefoot.problem import inference
+from surefoot.problem.meaning import inference
 from surefoot.problem.network import Constant, Pairing, Shape
 
 NETWORKS = of_one_node()

@@ -19,7 +19,8 @@ from surefoot.problem.environment import (
     Update,
     Variable,
 )
-from surefoot.problem.evaluate import Undefined
+from surefoot.problem.meaning.evaluate import Undefined
+from surefoot.problem.meaning.transition import Transition, enabled
 from surefoot.problem.names import STALLED, location_name, output_name
 from surefoot.problem.network import dense
 from surefoot.problem.policy import (
@@ -42,7 +43,6 @@ from surefoot.problem.semantics import (
     transitions,
 )
 from surefoot.problem.term import FALSE, TRUE, Const, Term, Var, array, equal, ite
-from surefoot.problem.transition import Transition, enabled
 
 N, X = Var("n"), Var("x")
 

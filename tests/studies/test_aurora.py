@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from surefoot.formats.onnx import read_onnx
+from surefoot.problem.meaning.simulate import simulate
 from surefoot.problem.network import Network, Shape, dense
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Recurs, Within
 from surefoot.problem.semantics import State, decision, holds, is_initial, step
-from surefoot.problem.simulate import simulate
 from surefoot.problem.validate import validate
 from surefoot.studies.aurora.problem import (
     EPSILON,

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from surefoot.formats.onnx import read_onnx
-from surefoot.problem.decision import observation
+from surefoot.problem.meaning.decision import observation
+from surefoot.problem.meaning.simulate import initial_states, simulate
 from surefoot.problem.network import Network, dense
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.problem.semantics import Move, State, decision, holds, is_initial, step, transitions
-from surefoot.problem.simulate import initial_states, simulate
 from surefoot.problem.validate import validate
 from surefoot.studies.deeprm.model import ACTIONS, CAPACITY, HORIZON, SLOTS
 from surefoot.studies.deeprm.problem import (

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from surefoot.problem.environment import Arithmetic
+from surefoot.problem.meaning.simulate import simulate
 from surefoot.problem.network import Shape, dense
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.problem.semantics import State, decision, holds, is_initial, step, successors
-from surefoot.problem.simulate import simulate
 from surefoot.problem.validate import validate
 from surefoot.studies.pendulum.problem import PROBLEMS, angle, neural_policy, stays_upright
 from surefoot.transform.discretise import discretise

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from surefoot.formats.onnx import read_onnx
-from surefoot.problem.decision import observation
+from surefoot.problem.meaning.decision import observation
 from surefoot.problem.network import Network, dense
 from surefoot.problem.property import Never
 from surefoot.problem.semantics import decision, holds, is_initial

@@ -12,13 +12,13 @@ import pytest
 
 from surefoot.errors import InvalidProblem
 from surefoot.formats.onnx import read_onnx
-from surefoot.problem.decision import observation
-from surefoot.problem.inference import infer
+from surefoot.problem.meaning.decision import observation
+from surefoot.problem.meaning.inference import infer
+from surefoot.problem.meaning.simulate import initial_states, simulate
 from surefoot.problem.network import dense
 from surefoot.problem.policy import EdgesOf
 from surefoot.problem.problem import Problem
 from surefoot.problem.semantics import State, decision, holds, successors
-from surefoot.problem.simulate import initial_states, simulate
 from surefoot.problem.term import Var
 from surefoot.problem.validate import validate
 from surefoot.studies.racetrack.model import ACCELERATIONS, environment

@@ -14,11 +14,11 @@ from surefoot.engines import ENGINES
 from surefoot.errors import Unsupported
 from surefoot.formats.onnx import read_onnx
 from surefoot.formats.problem_file import read_problem
-from surefoot.problem.inference import infer, infer_all
+from surefoot.problem.meaning.inference import infer, infer_all
+from surefoot.problem.meaning.simulate import simulate
 from surefoot.problem.network import frozen
 from surefoot.problem.property import Within
 from surefoot.problem.semantics import Move, NotAStep, holds, is_initial, step, transitions
-from surefoot.problem.simulate import simulate
 from surefoot.problem.validate import validate
 from surefoot.run import verify
 from surefoot.studies.load import compare, load_study

@@ -21,12 +21,12 @@ from surefoot.problem.environment import (
     Variable,
 )
 from surefoot.problem.flow import Flow
+from surefoot.problem.meaning.transition import Transition
 from surefoot.problem.policy import Branch, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.problem.semantics import Move, step
 from surefoot.problem.term import FALSE, TRUE, Const, Term, Var
-from surefoot.problem.transition import Transition
 from surefoot.transform.discretise import discretise
 from surefoot.verdict.verdict import Vacuous
 

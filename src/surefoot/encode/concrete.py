@@ -15,7 +15,7 @@ import numpy as np
 
 from surefoot.errors import InvalidProblem
 from surefoot.problem.environment import Array, Environment, Int, Kind, Real
-from surefoot.problem.inference import round_to_float32
+from surefoot.problem.meaning.inference import round_to_float32
 from surefoot.problem.problem import Problem
 from surefoot.problem.semantics import Move, State, choices, conforms, is_initial, step
 from surefoot.verdict.verdict import Trace

@@ -12,7 +12,7 @@ from typing import TypeAlias
 from surefoot.encode.interval import Kinds, known
 from surefoot.encode.sort import is_whole
 from surefoot.errors import InvalidProblem, did_you_mean
-from surefoot.problem.evaluate import LAZY, Undefined, evaluate
+from surefoot.problem.meaning.evaluate import LAZY, Undefined, evaluate
 from surefoot.problem.show import show
 from surefoot.problem.term import (
     FALSE,

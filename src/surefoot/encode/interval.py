@@ -13,8 +13,8 @@ from itertools import product
 from math import ceil, floor, inf, isinf, nextafter, trunc
 from typing import TypeAlias
 
-from surefoot.problem.elementary import elementary
 from surefoot.problem.environment import Bool, Int, Real
+from surefoot.problem.meaning.elementary import elementary
 from surefoot.problem.term import FALSE, TRUE, Apply, Const, Op, Term, Var
 
 Scalar: TypeAlias = Bool | Int | Real

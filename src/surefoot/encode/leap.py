@@ -25,9 +25,9 @@ from surefoot.encode.sort import is_float32
 from surefoot.encode.transition import Position
 from surefoot.errors import InvalidProblem
 from surefoot.problem.environment import Bool, Environment, Int, Kind, Outcome, Real, Update
+from surefoot.problem.meaning.transition import Transition
 from surefoot.problem.names import location_key
 from surefoot.problem.term import FALSE, Apply, Const, Op, Term, Var, conjunction, disjunction
-from surefoot.problem.transition import Transition
 
 Free: TypeAlias = Mapping[tuple[Position, str], Tree]  # per edge and chosen value its quantities
 

@@ -17,8 +17,8 @@ from surefoot.encode.expand import Scope, expand_scalar, merge, opposite, scalar
 from surefoot.encode.interval import Scalar, interval, is_infinite, known
 from surefoot.encode.layout import fresh
 from surefoot.errors import InvalidProblem, Unsupported
-from surefoot.problem.decision import action_names
 from surefoot.problem.environment import Control, Environment, Int, Real
+from surefoot.problem.meaning.decision import action_names
 from surefoot.problem.names import chosen_name
 from surefoot.problem.policy import Choose, NeuralPolicy, OraclePolicy, Policy, ProgramPolicy, ShieldedPolicy
 from surefoot.problem.term import (

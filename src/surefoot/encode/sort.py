@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from surefoot.encode.interval import Kinds, interval
 from surefoot.problem.environment import Bool, Int, Real
-from surefoot.problem.inference import round_to_float32
+from surefoot.problem.meaning.inference import round_to_float32
 from surefoot.problem.term import Apply, Const, Op, Term, Var
 
 TRUTHS = frozenset({Op.LT, Op.LE, Op.EQ, Op.NOT, Op.AND, Op.OR, Op.IMPLIES})

@@ -11,12 +11,12 @@ from surefoot.encode.expand import Scope, Tree, expand_scalar, opposite, undefin
 from surefoot.encode.interval import Kinds, known
 from surefoot.encode.layout import Layout, in_location
 from surefoot.encode.policy import Decided, Setting, decide
-from surefoot.problem.decision import action_of
 from surefoot.problem.environment import Environment
+from surefoot.problem.meaning.decision import action_of
+from surefoot.problem.meaning.transition import Transition, joint
 from surefoot.problem.names import DEADLOCKED, STALLED, chosen_name, output_name
 from surefoot.problem.problem import Problem
 from surefoot.problem.term import FALSE, TRUE, Term, conjunction, disjunction
-from surefoot.problem.transition import Transition, joint
 
 Position: TypeAlias = tuple[int, int]  # component and edge
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from surefoot.network.outward import Array, Box
 from surefoot.network.rounding import propagate
-from surefoot.problem.inference import ACTIVATION, CONSTANT, PAIRING, infer_all
+from surefoot.problem.meaning.inference import ACTIVATION, CONSTANT, PAIRING, infer_all
 from surefoot.problem.network import (
     Activation,
     Affine,

@@ -20,7 +20,6 @@ from itertools import product
 from typing import Any, TypeAlias
 
 from surefoot.errors import InvalidProblem, Unsupported
-from surefoot.problem.decision import Decision, action_of, decide
 from surefoot.problem.environment import (
     Array,
     Bool,
@@ -33,8 +32,10 @@ from surefoot.problem.environment import (
     Real,
     Update,
 )
-from surefoot.problem.evaluate import Undefined, evaluate
-from surefoot.problem.inference import round_to_float32
+from surefoot.problem.meaning.decision import Decision, action_of, decide
+from surefoot.problem.meaning.evaluate import Undefined, evaluate
+from surefoot.problem.meaning.inference import round_to_float32
+from surefoot.problem.meaning.transition import Transition, enabled
 from surefoot.problem.names import (
     DEADLOCKED,
     STALLED,
@@ -45,7 +46,6 @@ from surefoot.problem.names import (
 )
 from surefoot.problem.problem import Problem
 from surefoot.problem.term import Apply, Op, Term, Var, free_names
-from surefoot.problem.transition import Transition, enabled
 
 State: TypeAlias = Mapping[str, Any]
 

@@ -8,7 +8,7 @@ from functools import reduce
 from typing import TYPE_CHECKING
 
 from surefoot.errors import Unsupported
-from surefoot.problem.evaluate import LARGEST_EXPONENT
+from surefoot.problem.meaning.evaluate import LARGEST_EXPONENT
 from surefoot.problem.show import show
 from surefoot.problem.term import FALSE, TRUE, Apply, Const, Op, Term, conjunction, disjunction, equal
 from surefoot.query.auxiliary import Auxiliaries, Value, negation, whole_part

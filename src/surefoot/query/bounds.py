@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 
 from surefoot.problem.environment import Bool, Int, Real
-from surefoot.problem.inference import round_to_float32
+from surefoot.problem.meaning.inference import round_to_float32
 from surefoot.query.formula import All, AnyOf, Atom, Formula, Relation, all_of, any_of
 from surefoot.query.linear import Linear
 from surefoot.query.query import Quantity

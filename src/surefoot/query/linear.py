@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import reduce
 
 from surefoot.errors import Unsupported
-from surefoot.problem.evaluate import evaluate
+from surefoot.problem.meaning.evaluate import evaluate
 from surefoot.problem.show import show
 from surefoot.problem.term import Apply, Const, Op, Term, Var, free_names
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from surefoot.errors import Unsupported
-from surefoot.problem.evaluate import Undefined, evaluate
+from surefoot.problem.meaning.evaluate import Undefined, evaluate
 from surefoot.problem.show import show
 from surefoot.problem.term import (
     FALSE,

@@ -11,8 +11,8 @@ from math import isfinite
 
 from surefoot.network.exact import exact_outputs
 from surefoot.problem.environment import Bool, Int, Real
-from surefoot.problem.evaluate import Undefined, evaluate
-from surefoot.problem.inference import round_to_float32
+from surefoot.problem.meaning.evaluate import Undefined, evaluate
+from surefoot.problem.meaning.inference import round_to_float32
 from surefoot.problem.show import show
 from surefoot.query.query import Assignment, NetworkCall, Quantity, Query
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from surefoot.errors import SolverFailure, missing
 from surefoot.formats.onnx.file import read_bytes
 from surefoot.formats.onnx.graph import Reading, read_graph
-from surefoot.problem.inference import infer_all
+from surefoot.problem.meaning.inference import infer_all
 from surefoot.problem.network import (
     Activation,
     Affine,

@@ -11,7 +11,7 @@ from surefoot.errors import InvalidProblem, did_you_mean
 from surefoot.formats.problem_file.kinds import parse_kind, parse_limits
 from surefoot.formats.toml_document import Entry
 from surefoot.problem.environment import Control, Kind, Variable
-from surefoot.problem.evaluate import evaluate
+from surefoot.problem.meaning.evaluate import evaluate
 from surefoot.problem.term import Const
 from surefoot.problem.window import Window, window
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from surefoot.errors import InvalidProblem
 from surefoot.problem.environment import Array, Bool, Int, Kind, Law, Real
-from surefoot.problem.evaluate import evaluate
+from surefoot.problem.meaning.evaluate import evaluate
 from surefoot.problem.parse.lexer import Kind as Word
 from surefoot.problem.parse.lexer import Token
 from surefoot.problem.parse.terms import Reader

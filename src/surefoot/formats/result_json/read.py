@@ -10,8 +10,8 @@ from fractions import Fraction
 from typing import Any
 
 from surefoot.formats.result_json.values import float_from, number_from, value_from, wrong
+from surefoot.problem.meaning.transition import Transition
 from surefoot.problem.semantics import Move, State
-from surefoot.problem.transition import Transition
 from surefoot.verdict.verdict import (
     Certificate,
     Estimated,

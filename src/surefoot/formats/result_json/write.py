@@ -8,7 +8,7 @@ from typing import Any
 from surefoot.errors import InvalidProblem
 from surefoot.formats.result_json.read import SCHEMA, Annotation
 from surefoot.formats.result_json.values import bounds_text, exact_text, plain, rounded_outward, value_to
-from surefoot.problem.decision import observation
+from surefoot.problem.meaning.decision import observation
 from surefoot.problem.policy import NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.semantics import Move, State, decision

@@ -13,7 +13,7 @@ from surefoot.formats.vnnlib.specification import (
 )
 from surefoot.problem import names
 from surefoot.problem.environment import Component, Control, Environment, Real, Variable
-from surefoot.problem.inference import contains_float32
+from surefoot.problem.meaning.inference import contains_float32
 from surefoot.problem.network import Network
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem

@@ -12,7 +12,7 @@ import numpy as np
 from surefoot.errors import InvalidProblem
 from surefoot.formats.vnnlib.sexpr import Node, fault, place, shown, top_level_lists
 from surefoot.formats.vnnlib.specification import input_name, is_input, output_name
-from surefoot.problem.inference import round_to_float32
+from surefoot.problem.meaning.inference import round_to_float32
 from surefoot.problem.parse.number import read_number
 
 _NUMBER = re.compile(r"(-?)((?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)\Z")

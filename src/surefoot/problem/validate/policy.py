@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from surefoot.errors import InvalidProblem, did_you_mean
-from surefoot.problem.decision import action_names
 from surefoot.problem.environment import Component, Environment
+from surefoot.problem.meaning.decision import action_names
 from surefoot.problem.names import chosen_name
 from surefoot.problem.policy import (
     Choose,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 from surefoot.errors import InvalidProblem, did_you_mean
-from surefoot.problem.decision import action_names
 from surefoot.problem.environment import Environment, Kind
+from surefoot.problem.meaning.decision import action_names
 from surefoot.problem.names import DEADLOCKED, STALLED, chosen_name, location_name, output_name
 from surefoot.problem.policy import NeuralPolicy, Policy, ShieldedPolicy
 from surefoot.problem.problem import Problem

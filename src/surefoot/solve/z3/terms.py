@@ -13,7 +13,7 @@ from functools import reduce
 from typing import Any
 
 from surefoot.errors import Unsupported
-from surefoot.problem.evaluate import Undefined, evaluate
+from surefoot.problem.meaning.evaluate import Undefined, evaluate
 from surefoot.problem.show import show
 from surefoot.problem.term import Apply, Const, Op, Term, Var, free_names
 

@@ -5,7 +5,6 @@ from math import exp
 
 import pytest
 
-from surefoot.problem.decision import decide
 from surefoot.problem.environment import (
     Arithmetic,
     Component,
@@ -18,7 +17,8 @@ from surefoot.problem.environment import (
     Update,
     Variable,
 )
-from surefoot.problem.evaluate import Undefined
+from surefoot.problem.meaning.decision import decide
+from surefoot.problem.meaning.evaluate import Undefined
 from surefoot.problem.names import DEADLOCKED, STALLED, chosen_name, output_name
 from surefoot.problem.network import Activation, Affine, Network, Shape, dense, frozen
 from surefoot.problem.policy import (

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from surefoot.problem.inference import infer, infer_all, round_to_float32
+from surefoot.problem.meaning.inference import infer, infer_all, round_to_float32
 from surefoot.problem.network import (
     Activation,
     Affine,

@@ -12,8 +12,9 @@ import numpy as np
 
 from surefoot.errors import InvalidProblem
 from surefoot.problem.environment import Arithmetic, Environment
-from surefoot.problem.evaluate import Undefined, evaluate
-from surefoot.problem.inference import infer, round_to_float32
+from surefoot.problem.meaning.evaluate import Undefined, evaluate
+from surefoot.problem.meaning.inference import infer, round_to_float32
+from surefoot.problem.meaning.transition import Transition, enabled
 from surefoot.problem.names import chosen_name
 from surefoot.problem.network import Array32
 from surefoot.problem.policy import (
@@ -26,7 +27,6 @@ from surefoot.problem.policy import (
     ProgramPolicy,
     ShieldedPolicy,
 )
-from surefoot.problem.transition import Transition, enabled
 
 
 @dataclass(frozen=True, slots=True)

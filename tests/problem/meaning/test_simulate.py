@@ -24,12 +24,12 @@ from surefoot.problem.environment import (
     Update,
     Variable,
 )
+from surefoot.problem.meaning.simulate import initial_states, simulate
 from surefoot.problem.network import dense
 from surefoot.problem.policy import Branch, Choose, NeuralPolicy, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.problem.semantics import is_initial, step
-from surefoot.problem.simulate import initial_states, simulate
 from surefoot.problem.term import FALSE, TRUE, Const, Term, Var, array, conjunction, equal
 
 UNIT = Law("uniform", (Fraction(0), Fraction(1)))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from surefoot.problem.environment import Arithmetic
-from surefoot.problem.evaluate import EXACT, FLOAT64, LAZY, Undefined, evaluate
+from surefoot.problem.meaning.evaluate import EXACT, FLOAT64, LAZY, Undefined, evaluate
 from surefoot.problem.term import (
     FALSE,
     TRUE,

@@ -15,9 +15,10 @@ from random import Random
 from typing import Any, Literal
 
 from surefoot.errors import InvalidProblem, Unsupported
-from surefoot.problem.decision import Decision, action_of
 from surefoot.problem.environment import Arithmetic, Bool, Choice, Environment, Int, Kind, Real, Variable
-from surefoot.problem.evaluate import evaluate
+from surefoot.problem.meaning.decision import Decision, action_of
+from surefoot.problem.meaning.evaluate import evaluate
+from surefoot.problem.meaning.transition import Transition, enabled
 from surefoot.problem.names import location_key
 from surefoot.problem.problem import Problem
 from surefoot.problem.semantics import (
@@ -30,7 +31,6 @@ from surefoot.problem.semantics import (
     outcomes,
 )
 from surefoot.problem.term import Apply, Op, Term, Var, free_names
-from surefoot.problem.transition import Transition, enabled
 
 LARGEST_REJECTIONS = 1000
 

@@ -13,8 +13,8 @@ from functools import partial, reduce
 from typing import Any, TypeAlias
 
 from surefoot.errors import InvalidProblem
-from surefoot.problem import elementary
 from surefoot.problem.environment import Arithmetic
+from surefoot.problem.meaning import elementary
 from surefoot.problem.term import Apply, Const, Op, Term, Var
 
 Value: TypeAlias = "bool | int | Fraction | float | tuple[Value, ...]"

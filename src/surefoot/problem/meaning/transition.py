@@ -8,7 +8,7 @@ from itertools import product
 from typing import Any
 
 from surefoot.problem.environment import Component, Environment
-from surefoot.problem.evaluate import evaluate
+from surefoot.problem.meaning.evaluate import evaluate
 from surefoot.problem.names import location_key
 
 

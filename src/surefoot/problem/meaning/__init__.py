@@ -1,0 +1,1 @@
+"""What terms, networks, decisions and steps mean: the parts that `problem/semantics.py` puts together."""
