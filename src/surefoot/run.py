@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from importlib.metadata import PackageNotFoundError, version
 
@@ -33,6 +34,7 @@ def verify(
 ) -> Result:
     """Decide a problem with one engine, or with the first one that has no objection."""
     budget = budget or Budget()
+    started = budget.elapsed()
     validate(problem)
     executed, lift = discretise(problem)
     engine = engine or choose(executed, [kind() for kind in ENGINES.values()])
@@ -42,19 +44,38 @@ def verify(
     verdict = _without_starts(executed) or _guarded(engine, executed, budget)
     replaying = budget.elapsed()
     verdict, certified = certify(executed, lift(verdict))
+    timings = {"search": replaying - searching, "certify": budget.elapsed() - replaying}
+    result = unanswered(problem, verdict, budget, inputs or {}, source or {})
+    return replace(
+        result,
+        engine=repr(engine),
+        certified=certified,
+        seconds=budget.elapsed() - started,
+        timings=timings,
+    )
+
+
+def unanswered(
+    problem: Problem,
+    verdict: Verdict,
+    budget: Budget,
+    inputs: Mapping[str, str],
+    source: Mapping[str, object],
+) -> Result:
+    """A result that no engine has worked for: everything about it but engine, evidence and time."""
+    network = "network float32, " if isinstance(problem.policy, NeuralPolicy) else ""
     return Result(
         problem=problem.name,
-        engine=repr(engine),
+        engine="none",
         verdict=verdict,
-        certified=certified,
-        arithmetic=f"network float32, environment {problem.environment.arithmetic.value}",
+        certified=False,
+        arithmetic=f"{network}environment {problem.environment.arithmetic.value}",
         seed=budget.seed,
         versions=versions(),
-        inputs=dict(inputs or {}),
-        seconds=budget.elapsed(),
-        timings={"search": replaying - searching, "certify": budget.elapsed() - replaying},
+        inputs=dict(inputs),
+        seconds=0.0,
         notes=notes(problem),
-        source=dict(source or {}),
+        source=dict(source),
     )
 
 

@@ -8,7 +8,9 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.cli.conftest import Command
@@ -64,6 +66,70 @@ def test_a_changed_trace_or_file_is_rejected(toy: Path, command: Command) -> Non
     assert "is not the file that the verdict is about" in out
 
 
+@pytest.mark.parametrize(
+    ("edit", "why"),
+    [
+        (lambda d: d["inputs"].clear(), "does not say which"),
+        (lambda d: d["verdict"]["trace"].update(loop=0), "loop"),
+        (lambda d: d["verdict"]["trace"]["states"][0].update(q="1"), "lacks or does not know `q`"),
+        (lambda d: d["verdict"]["trace"]["moves"][0]["edges"].append([5, 5]), "is not permitted here"),
+        (lambda d: d["verdict"]["trace"]["moves"][0]["outcomes"].append(0), "probability 0"),
+    ],
+)
+def test_an_edited_result_is_rejected(
+    edit: Callable[[Any], None], why: str, toy: Path, command: Command
+) -> None:
+    result = toy.with_name("result.json")
+    command("check", toy, "--property", "below_ten", "--json", result, "--quiet")
+    data = json.loads(result.read_text())
+    edit(data)
+    result.write_text(json.dumps(data))
+    code, out, err = command("certify", result)
+    assert (code, err) == (1, "")
+    assert out.startswith("rejected: toy/below_ten: ")
+    assert why in out
+
+
+def test_a_missing_file_is_not_a_refutation(toy: Path, command: Command) -> None:
+    result = toy.with_name("result.json")
+    command("check", toy, "--property", "below_ten", "--json", result, "--quiet")
+    toy.with_name("toy.onnx").unlink()
+    code, _, err = command("certify", result)
+    assert code == 2
+    assert "which is not there" in err
+
+
+def test_several_properties_may_be_named(toy: Path, command: Command) -> None:
+    names = ("--property", "below_thirteen", "--property", "below_ten")
+    code, out, _ = command("check", toy, *names, "--quiet")
+    assert code == 1
+    assert [line.split(":")[0] for line in out.splitlines() if line[0] != " "] == [
+        "holds up to 2 steps (not certified)",
+        "violated after 2 steps",
+    ]
+
+
+def test_a_property_without_engine_does_not_stop_the_others(toy: Path, command: Command) -> None:
+    names = ("--property", "recurs x1 > 0", "--property", "below_ten")
+    code, out, _ = command("check", toy, *names, "--quiet")
+    assert code == 1
+    assert out.startswith("unknown (incomplete method): recurs")
+    assert command("check", toy, "--property", "recurs x1 > 0", "--engine", "bmc")[0] == 2
+
+
+def test_an_update_out_of_range_is_named(tmp_path: Path, command: Command) -> None:
+    model = tmp_path / "climb.toml"
+    model.write_text(
+        'name = "climb"\ninitial = "n = 0"\n[variables]\nn = "int 0..2"\n[[edges]]\naction = "up"\n'
+        'updates = { n = "n + 1" }\n[policy.program]\nbranches = [{ action = "up" }]\n'
+        '[properties]\nlow = "never n > 2"\n'
+    )
+    code, out, _ = command("check", model, "--quiet")
+    assert code == 3
+    assert "after 2 steps `n` becomes 3, outside its kind, in transition `up" in out
+    assert "no violation up to 1 step" in out
+
+
 def test_a_bounded_property_holds_as_asked(toy: Path, command: Command) -> None:
     result = toy.with_name("result.json")
     code, out, _ = command("check", toy, "--property", "below_thirteen", "--json", result, "--quiet")
@@ -75,7 +141,7 @@ def test_a_bounded_property_holds_as_asked(toy: Path, command: Command) -> None:
 def test_a_depth_limit_is_only_a_part_of_the_answer(toy: Path, command: Command) -> None:
     code, out, _ = command("check", toy, "--property", "never output[0] >= 13", "--depth", 1, "--quiet")
     assert code == 3
-    assert out.startswith("holds up to 1 steps (not certified)")
+    assert out.startswith("holds up to 1 step (not certified)")
 
 
 def test_every_property_is_checked_and_the_worst_counts(toy: Path, command: Command) -> None:

@@ -6,10 +6,15 @@ the trace fails.
 
 from __future__ import annotations
 
+from fractions import Fraction
+from typing import Any
+
 from surefoot.errors import InvalidProblem
+from surefoot.problem.environment import Environment
+from surefoot.problem.names import location_key
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Within
-from surefoot.problem.semantics import holds, is_initial, step, transitions
+from surefoot.problem.semantics import State, holds, is_initial, step, transitions
 from surefoot.verdict.verdict import Trace
 
 
@@ -24,13 +29,37 @@ def replay(problem: Problem, trace: Trace) -> str | None:
 def _run(problem: Problem, trace: Trace) -> str | None:
     if len(trace.states) != len(trace.moves) + 1:
         return "the trace needs one move between each two states"
+    if trace.loop is not None:
+        return "a finite run violates this property; the trace claims a loop"
+    names = _names(problem.environment)
+    for number, state in enumerate(trace.states):
+        if set(state) != names:
+            odd = sorted(set(state) ^ names)[0]
+            return f"state {number} lacks or does not know `{odd}`"
     if not is_initial(problem.environment, trace.states[0]):
         return "the trace does not start in an initial state"
     for number, move in enumerate(trace.moves):
         reached, claimed = step(problem, trace.states[number], move), trace.states[number + 1]
-        if reached != claimed:
+        if not _same(reached, claimed):
             return f"step {number} leads to another state than the trace says"
     return None
+
+
+def _names(environment: Environment) -> set[str]:
+    """The keys of a state: every variable, and the location of every component that has several."""
+    several = (c.name for c in environment.components if len(c.locations) > 1)
+    return {v.name for v in environment.variables} | {location_key(name) for name in several}
+
+
+def _same(left: State, right: State) -> bool:
+    """Equal values of equal kinds: true is not 1, and a float is not a fraction."""
+    return left == right and all(_kind(left[name]) == _kind(right[name]) for name in left)
+
+
+def _kind(value: Any) -> object:
+    if isinstance(value, tuple):
+        return tuple(_kind(v) for v in value)
+    return int if isinstance(value, Fraction) else type(value)
 
 
 def _violation(problem: Problem, trace: Trace) -> str | None:

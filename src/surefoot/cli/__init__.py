@@ -12,16 +12,16 @@ import click
 
 from surefoot.errors import SurefootError
 
-COMMANDS = {
-    "check": "surefoot.cli.commands.check",
-    "vnnlib": "surefoot.cli.commands.vnnlib",
-    "inspect": "surefoot.cli.commands.inspection",
-    "engines": "surefoot.cli.commands.listing",
-    "solvers": "surefoot.cli.commands.listing",
-    "doctor": "surefoot.cli.commands.doctor",
-    "certify": "surefoot.cli.commands.certify",
-    "study": "surefoot.cli.commands.study",
-    "demo": "surefoot.cli.commands.demo",
+COMMANDS = {  # name -> file in `commands/`, and what `--help` says of it
+    "check": ("check", "Decide the properties of a policy in its environment."),
+    "vnnlib": ("vnnlib", "Decide a VNN-LIB specification of a network."),
+    "inspect": ("inspection", "Describe a network, a policy, a specification or a problem file."),
+    "certify": ("certify", "Check the evidence of a stored result again."),
+    "engines": ("listing", "List the engines, and why each can or cannot take a problem."),
+    "solvers": ("listing", "List the solvers and whether they can be used here."),
+    "study": ("study", "Show a case study, or compare the papers' figures with measured ones."),
+    "doctor": ("doctor", "Show versions, missing extras and whether the solvers answer rightly."),
+    "demo": ("demo", "Refute one property, see another hold, check the evidence again."),
 }
 
 
@@ -34,15 +34,24 @@ class Lazy(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:
             return None
-        command: click.Command = getattr(import_module(COMMANDS[name]), name)
+        command: click.Command = getattr(import_module(f"surefoot.cli.commands.{COMMANDS[name][0]}"), name)
         return command
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
 
-@click.group(cls=Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+
+@click.group(
+    cls=Lazy,
+    no_args_is_help=False,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(package_name="surefoot", message="surefoot %(version)s")
 @click.option("--debug", is_flag=True, help="Show a traceback when surefoot itself fails.")
 @click.pass_context
-def surefoot(ctx: click.Context, debug: bool) -> None:
+def surefoot(ctx: click.Context, debug: bool) -> int | None:
     """Proofs, probabilities and shields for neural-network policies.
 
     \b
@@ -54,6 +63,10 @@ def surefoot(ctx: click.Context, debug: bool) -> None:
     exit 130  interrupted; the partial result was written
     """
     ctx.obj = {"debug": debug}
+    if ctx.invoked_subcommand is None:
+        print(ctx.get_help(), file=sys.stderr)
+        return 2
+    return None
 
 
 def one_line(text: str) -> str:
@@ -85,6 +98,10 @@ def run(arguments: list[str]) -> int:
         return 130
     except BrokenPipeError:
         return 4
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        print(f"error: {one_line(f'{place}{error.strerror or error}')}; fix: check the path", file=sys.stderr)
+        return 2
     except Exception as error:  # noqa: BLE001 - the last line of defence: an internal error is never an answer
         if "--debug" in arguments:
             traceback.print_exc()

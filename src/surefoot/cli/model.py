@@ -36,7 +36,13 @@ def model_flags(command: Callable[..., Any]) -> Callable[..., Any]:
             click.option(
                 "--policy", type=click.Path(path_type=Path), metavar="FILE", help="The network to check."
             ),
-            click.option("--property", "property_text", metavar="NAME|TEXT", help="Default: every property."),
+            click.option(
+                "--property",
+                "properties",
+                multiple=True,
+                metavar="NAME|TEXT",
+                help="May be repeated; default: every property.",
+            ),
             click.option(
                 "--const", "constants", multiple=True, metavar="N=16", help="Set a constant of the model."
             ),
@@ -45,6 +51,7 @@ def model_flags(command: Callable[..., Any]) -> Callable[..., Any]:
                 "--actions", metavar="LABELS", help="What its outputs stand for, in order: `left,right`."
             ),
             click.option("--choose", metavar="HOW", help="argmax, argmax-applicable, value or sample."),
+            click.option("--output", metavar="NAME", help="Which output of the network, if it has several."),
             click.option(
                 "--normalize", type=click.Path(path_type=Path), metavar="FILE", help="Observation statistics."
             ),
@@ -61,11 +68,12 @@ def load_model(
     model: Path,
     *,
     policy: Path | None = None,
-    property_text: str | None = None,
+    properties: tuple[str, ...] = (),
     constants: tuple[str, ...] = (),
     observe: str | None = None,
     actions: str | None = None,
     choose: str | None = None,
+    output: str | None = None,
     normalize: Path | None = None,
     trust_python: bool = False,
 ) -> Loaded:
@@ -77,15 +85,16 @@ def load_model(
         "observe": observe,
         "actions": actions,
         "choose": choose,
+        "output": output,
         "normalize": normalize,
     }
     if model.suffix == ".py":
         problems = _python_problems(model, trust_python, {k: v for k, v in settings.items() if v is not None})
-        if property_text is not None:
-            problems = _named(problems, property_text, model)
+        if properties:
+            problems = {name: _named(problems, name, model) for name in properties}
         read = [model]
     elif model.suffix == ".toml":
-        problems, read = _file_problems(model, property_text, constants, settings)
+        problems, read = _file_problems(model, properties, constants, settings)
     else:
         fix = "give a problem file (.toml), or a Python file with --trust-python"
         raise Unsupported(
@@ -103,37 +112,39 @@ def load_source(source: Mapping[str, Any], *, trust_python: bool = False) -> Loa
             spec = read_vnnlib(Path(specification))
             name = Path(specification).name
             problem = to_problem(load_policy(network, output=source.get("output")).network, spec, name)
-            return Loaded({name: problem}, {}, source)
+            inputs = {path: sha256(Path(path)) for path in (network, specification)}
+            return Loaded({name: problem}, inputs, source)
         case {"kind": "model", "model": str(model)}:
             given: dict[str, Any] = {k: Path(source[k]) for k in ("policy", "normalize") if k in source}
-            given |= {k: str(source[k]) for k in ("observe", "actions", "choose") if k in source}
+            given |= {k: str(source[k]) for k in ("observe", "actions", "choose", "output") if k in source}
             given["constants"] = tuple(str(c) for c in source.get("constants", ()))
-            given["property_text"] = source.get("property")
+            given["properties"] = (str(source["property"]),) if "property" in source else ()
             return load_model(Path(model), trust_python=trust_python, **given)
         case _:
             raise InvalidProblem("the result does not say from which files its problem was read")
 
 
 def _file_problems(
-    model: Path, property_text: str | None, constants: tuple[str, ...], settings: Mapping[str, Any]
+    model: Path, properties: tuple[str, ...], constants: tuple[str, ...], settings: Mapping[str, Any]
 ) -> tuple[dict[str, Problem], list[Path]]:
     read = [model]
 
-    def load(network: Path) -> LoadedPolicy:
+    def load(network: Path, output: str | None) -> LoadedPolicy:
         read.append(network)
         if sidecar(network).is_file():
             read.append(sidecar(network))
-        return load_policy(network)
+        return load_policy(network, output=output)
 
     options: dict[str, Any] = {
         "constants": dict(_constant(text) for text in constants),
         "policy": settings["policy"],
         "wiring": _wiring(settings, read),
+        "output": settings["output"],
         "load": load,
     }
-    if property_text is None:
+    if not properties:
         return read_problems(model, **options), read
-    return {property_text: read_problem(model, property=property_text, **options)}, read
+    return {text: read_problem(model, property=text, **options) for text in properties}, read
 
 
 def _wiring(settings: Mapping[str, Any], read: list[Path]) -> Wiring | None:
@@ -164,11 +175,11 @@ def _constant(text: str) -> tuple[str, str]:
     return name.strip(), value.strip()
 
 
-def _named(problems: Mapping[str, Problem], name: str, model: Path) -> dict[str, Problem]:
+def _named(problems: Mapping[str, Problem], name: str, model: Path) -> Problem:
     if name not in problems:
         known = ", ".join(f"`{n}`" for n in problems)
         raise InvalidProblem(f"there is no property `{name}`", fix=f"known: {known}", where=str(model))
-    return {name: problems[name]}
+    return problems[name]
 
 
 def _python_problems(model: Path, trusted: bool, settings: Mapping[str, Any]) -> dict[str, Problem]:

@@ -8,7 +8,10 @@ import os
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from math import isfinite
 from pathlib import Path
+
+import click
 
 from surefoot.errors import InvalidProblem
 from surefoot.formats.result_json import to_json
@@ -27,6 +30,14 @@ from surefoot.verdict.verdict import (
     Vacuous,
     Violated,
 )
+
+
+def positive(_: click.Context, option: click.Parameter, seconds: float) -> float:
+    """Refuse a number of seconds that is no limit: zero, negative, infinite, not a number."""
+    if not (isfinite(seconds) and seconds > 0):
+        raise click.BadParameter(f"{seconds} is not a positive number of seconds", param=option)
+    return seconds
+
 
 WORST_FIRST = (130, 4, 1, 3, 0)
 
@@ -73,16 +84,16 @@ def check_writable(json_path: str | None, inputs: Sequence[Path]) -> None:
         raise InvalidProblem(f"folder `{target.parent}` is not writable", where="--json")
 
 
-def write(results: Sequence[tuple[Problem, Result]], json_path: str | None) -> int:
+def write(results: Sequence[tuple[Problem, Result]], json_path: str | None, quiet: bool = False) -> int:
     """Print all results as text (unless stdout is for JSON) and write the JSON; the worst exit code."""
     if json_path != "-":
         for problem, result in results:
             print(render(problem, result))
-    write_json(results, json_path)
+    write_json(results, json_path, quiet)
     return worst([exit_code(result) for _, result in results])
 
 
-def write_json(results: Sequence[tuple[Problem, Result]], json_path: str | None) -> None:
+def write_json(results: Sequence[tuple[Problem, Result]], json_path: str | None, quiet: bool) -> None:
     """The complete results as one JSON object, to stdout (`-`) or to a file."""
     if json_path is None:
         return
@@ -93,7 +104,8 @@ def write_json(results: Sequence[tuple[Problem, Result]], json_path: str | None)
         sys.stdout.write(text)
     else:
         write_file(Path(json_path), text)
-        print(f"written: {json_path}", file=sys.stderr)
+        if not quiet:
+            print(f"written: {json_path}", file=sys.stderr)
 
 
 def write_file(target: Path, text: str) -> None:
@@ -102,6 +114,9 @@ def write_file(target: Path, text: str) -> None:
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as stream:
             stream.write(text)
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(temporary, 0o666 & ~mask)  # as any other new file; temporary files are private
         os.replace(temporary, target)
     except OSError as error:
         Path(temporary).unlink(missing_ok=True)

@@ -18,9 +18,11 @@ from typing import ClassVar
 from surefoot.encode.concrete import concretise
 from surefoot.encode.unroll import Encoded, unroll
 from surefoot.encode.unroll import objection as encoding_objection
+from surefoot.errors import Unsupported
+from surefoot.problem.meaning.evaluate import Undefined
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Within
-from surefoot.problem.semantics import holds
+from surefoot.problem.semantics import holds, successors
 from surefoot.problem.term import FALSE, Term, conjunction
 from surefoot.query.query import Assignment, Sat, Undecided, Unsat, Why
 from surefoot.solve.milp import Milp
@@ -134,9 +136,10 @@ class Bmc:
         outside = encoded.escape(k) if deeper else None
         if outside is not None and outside != FALSE:
             match ask(outside):
-                case Sat():
-                    text = f"a step after {k} steps may leave the range of a variable or of an array index"
-                    return Doubt(Unknown(Reason.INCOMPLETE, text))
+                case Sat(assignment):
+                    what = undefined_after(encoded, assignment)
+                    fix = "widen the range of the variable, or guard the edge"
+                    return Doubt(Unknown(Reason.INCOMPLETE, f"after {k} steps {what}; {fix}"))
                 case Undecided(why, detail):
                     return Unknown(REASONS[why], f"k = {k}: {detail}")
         return Clear(last=False)
@@ -180,3 +183,16 @@ def confirmed(problem: Problem, encoded: Encoded, model: Assignment) -> Trace | 
         if holds(problem, state, problem.property.bad):
             return Trace(trace.states[: number + 1], trace.moves[:number])
     return "its last state is not bad in float32"
+
+
+def undefined_after(encoded: Encoded, model: Assignment) -> str:
+    """What goes wrong in a next step of this run, as the reference semantics says it."""
+    trace = concretise(encoded.problem, encoded.decode(model))
+    if isinstance(trace, Trace):
+        try:
+            for _ in successors(encoded.problem, trace.states[-1]):
+                pass
+        except (Undefined, Unsupported) as error:
+            if isinstance(error, Undefined):
+                return str(error)
+    return "a step may leave the range of a variable or of an array index"

@@ -98,7 +98,7 @@ def is_initial(environment: Environment, state: State) -> bool:
     for component in environment.components:
         if len(component.locations) > 1:
             index = state.get(location_key(component.name))
-            if not isinstance(index, int) or not 0 <= index < len(component.locations):
+            if type(index) is not int or not 0 <= index < len(component.locations):
                 return False
             if component.locations[index] not in component.initial:
                 return False

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
+from surefoot.problem.meaning.transition import enabled
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Recurs, Within
 from surefoot.problem.semantics import State, decision
@@ -52,11 +53,10 @@ def headline(result: Result) -> str:
         case Proved():
             return "proved"
         case Violated(trace):
-            return f"violated after {len(trace.moves)} steps"
-        case Holds(None):
-            return "holds (all runs examined, not certified)"
+            return f"violated after {counted(len(trace.moves), 'step')}"
         case Holds(up_to):
-            return f"holds up to {up_to} steps (not certified)"
+            how_far = "(all runs examined, " if up_to is None else f"up to {counted(up_to, 'step')} ("
+            return f"holds {how_far}not certified)"
         case Estimated(low, high, confidence):
             return f"estimated in [{float(low):.6g}, {float(high):.6g}] at {float(confidence):.4g}"
         case Exact(low, high):
@@ -75,16 +75,19 @@ def _evidence(problem: Problem, result: Result) -> list[str]:
     match result.verdict:
         case Violated(trace):
             replayed = "replayed step by step with zero tolerance" if result.certified else "NOT replayed"
-            return [f"evidence  trace of {len(trace.states)} states, {replayed}", *_trace(problem, trace)]
+            return [
+                f"evidence  trace of {counted(len(trace.states), 'state')}, {replayed}",
+                *_trace(problem, trace),
+            ]
         case Holds(_, solver):
             return [f"evidence  rests on the word of `{solver}`: no certificate"]
         case Vacuous(why):
             return [f"because   {why}"]
         case Unknown(_, detail, up_to, solver):
-            partial = (
-                [] if up_to is None else [f"known     no violation up to {up_to} steps (word of `{solver}`)"]
-            )
-            return [f"because   {detail}", *partial]
+            if up_to is None:
+                return [f"because   {detail}"]
+            known = f"known     no violation up to {counted(up_to, 'step')} (word of `{solver}`)"
+            return [f"because   {detail}", known]
         case _:
             return []
 
@@ -122,7 +125,14 @@ def _row(problem: Problem, state: State) -> dict[str, str]:
         row |= {name: number(value) for name, value in made.controls.items()}
         if made.actions:
             row["action"] = " or ".join(made.actions) if len(made.actions) < 4 else "sampled"
+            row["action"] += " (not enabled: stalls)" if made.stalls else ""
+        if not enabled(environment, state, made.controls):
+            row["action"] = "none enabled: deadlock"
     return row
+
+
+def counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def number(value: Any) -> str:

@@ -10,7 +10,7 @@ fresh session on `base` with `more` added. A session is a cache, never a state t
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from typing import ClassVar, Protocol
+from typing import Protocol
 
 from surefoot.errors import Unsupported
 from surefoot.problem.term import Term
@@ -22,7 +22,8 @@ class Ask(Protocol):
 
 
 class Solver(Protocol):
-    name: ClassVar[str]
+    @property
+    def name(self) -> str: ...
 
     def objection(self, query: Query) -> str | None: ...
 

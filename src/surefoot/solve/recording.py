@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
-from typing import ClassVar
 
 from surefoot.errors import Unsupported
 from surefoot.problem.term import Term
@@ -16,15 +15,20 @@ from surefoot.query.query import Answer, Query
 from surefoot.solve.protocol import Ask, Solver
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Recording:
     """Writes each question as SMT-LIB, and as VNN-LIB with its network where one network call allows it."""
-
-    name: ClassVar[str] = "recording"
 
     solver: Solver
     folder: Path
     numbers: Iterator[int] = field(default_factory=count, repr=False, compare=False)
+
+    @property
+    def name(self) -> str:
+        return self.solver.name
+
+    def __repr__(self) -> str:
+        return repr(self.solver)
 
     def objection(self, query: Query) -> str | None:
         return self.solver.objection(query)

@@ -29,22 +29,31 @@ def certify(result: Path, trust_python: bool) -> int:
     """
     worst = 0
     for stored in read_results(result):
-        changed = [
-            p for p, digest in stored.inputs.items() if not Path(p).is_file() or sha256(Path(p)) != digest
-        ]
-        if changed:
-            print(f"rejected: {stored.problem}: `{changed[0]}` is not the file that the verdict is about")
-            worst = 1
-            continue
-        if stored.trace is None:
-            print(f"not certified: {stored.problem}: `{stored.kind}` carries no evidence that can be checked")
-            worst = worst or 3
-            continue
-        why = refutation(stored, load_source(stored.source, trust_python=trust_python), stored.trace)
-        word = "accepted" if why is None else "rejected"
-        print(f"{word}: {stored.problem}: {why or 'the trace replays exactly'}")
-        worst = 1 if why is not None else worst
+        for path in stored.inputs:
+            if not Path(path).is_file():
+                fix = "run this where the files are (paths are relative to the current folder)"
+                raise InvalidProblem(f"the result is about `{path}`, which is not there", fix=fix)
+        word, why = judged(stored, trust_python)
+        print(f"{word}: {stored.problem}: {why}")
+        worst = max(worst, CODES[word], key=(0, 3, 1).index)
     return worst
+
+
+CODES = {"accepted": 0, "rejected": 1, "not certified": 3}
+
+
+def judged(stored: StoredResult, trust_python: bool) -> tuple[str, str]:
+    """Accepted, rejected or not certified, and the reason."""
+    if stored.trace is None:
+        return "not certified", f"`{stored.kind}` carries no evidence that can be checked"
+    for path, digest in stored.inputs.items():
+        if sha256(Path(path)) != digest:
+            return "rejected", f"`{path}` is not the file that the verdict is about"
+    loaded = load_source(stored.source, trust_python=trust_python)
+    if unnamed := sorted(set(loaded.inputs) - set(stored.inputs)):
+        return "rejected", f"the result does not say which `{unnamed[0]}` it is about"
+    why = refutation(stored, loaded, stored.trace)
+    return ("accepted", "the trace replays exactly") if why is None else ("rejected", why)
 
 
 def refutation(stored: StoredResult, loaded: Loaded, trace: Trace) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +10,12 @@ import click
 
 from surefoot.cli.engine_options import build_engines, engine_flags
 from surefoot.cli.model import load_model, model_flags
-from surefoot.cli.output import check_writable, write
+from surefoot.cli.output import check_writable, positive, write
 from surefoot.cli.progress import progress
+from surefoot.engines.protocol import Engine
+from surefoot.errors import Unsupported
 from surefoot.problem.problem import Problem
-from surefoot.run import choose, verify
+from surefoot.run import choose, unanswered, verify
 from surefoot.transform.discretise import discretise
 from surefoot.verdict.verdict import Reason, Result, Unknown
 from surefoot.work.budget import Budget
@@ -23,7 +26,13 @@ from surefoot.work.budget import Budget
 @model_flags
 @engine_flags
 @click.option(
-    "--timeout", type=float, default=60.0, show_default=True, metavar="SECONDS", help="For the whole run."
+    "--timeout",
+    type=float,
+    callback=positive,
+    default=60.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="For the whole run.",
 )
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option(
@@ -42,7 +51,8 @@ def check(
 ) -> int:
     """Decide the properties of MODEL: a problem file (.toml), or a Python file with --trust-python.
 
-    Without --property every property of the file is checked, and the exit code is that of the worst answer.
+    Without --property every property of the file is checked. The properties share the timeout equally, and
+    the exit code is that of the worst answer.
     """
     started = Budget(timeout, seed)
     check_writable(json_path, [model])
@@ -51,15 +61,35 @@ def check(
     engines = build_engines(engine_name, options, dump_queries)
     results: list[tuple[Problem, Result]] = []
     with progress(quiet) as tell:
-        budget = Budget(timeout, seed, tell, started.started)
-        for name, problem in loaded.problems.items():
+        for number, (name, problem) in enumerate(loaded.problems.items()):
             tell(f"{name}: starting")
-            engine = engines[0] if engine_name else choose(discretise(problem)[0], engines)
+            share = started.remaining() / (len(loaded.problems) - number)
             source = {**loaded.source, "property": name}
-            results.append((problem, verify(problem, engine, budget, inputs=loaded.inputs, source=source)))
-            if interrupted(results[-1][1]):
+            work = (problem, engines, Budget(share, seed, tell), loaded.inputs, source)
+            result = verify_first(*work, named=engine_name is not None)
+            results.append((problem, result))
+            if interrupted(result):
                 break
-    return write(results, json_path)
+    return write(results, json_path, quiet)
+
+
+def verify_first(
+    problem: Problem,
+    engines: list[Engine],
+    budget: Budget,
+    inputs: Mapping[str, str],
+    source: Mapping[str, object],
+    *,
+    named: bool,
+) -> Result:
+    """The answer of the first engine without objection; that there is none is an answer, unless named."""
+    try:
+        engine = choose(discretise(problem)[0], engines)
+    except Unsupported as objections:
+        if named:
+            raise
+        return unanswered(problem, Unknown(Reason.INCOMPLETE, str(objections)), budget, inputs, source)
+    return verify(problem, engine, budget, inputs=inputs, source=source)
 
 
 def interrupted(result: Result) -> bool:
@@ -69,11 +99,12 @@ def interrupted(result: Result) -> bool:
 
 MODEL_OPTIONS = (
     "policy",
-    "property_text",
+    "properties",
     "constants",
     "observe",
     "actions",
     "choose",
+    "output",
     "normalize",
     "trust_python",
 )

@@ -82,9 +82,10 @@ def _comparison(file: Path, output: str | None, samples: int, seed: int) -> dict
 
     network = load_policy(file, output=output).network
     try:
-        return {"onnxruntime": asdict(compare_with_onnxruntime(file, network, samples=samples, seed=seed))}
+        found = compare_with_onnxruntime(file, network, samples=samples, seed=seed, output=output)
     except MissingBackend as error:
         return {"onnxruntime": f"not compared: {error}"}
+    return {"onnxruntime": asdict(found)}
 
 
 def _specification_facts(file: Path) -> dict[str, Any]:

@@ -12,12 +12,13 @@ from surefoot.problem.environment import Real
 from surefoot.problem.term import TRUE
 from surefoot.query.query import Quantity, Query
 from surefoot.solve import SOLVERS
+from surefoot.transform.discretise import discretise
 
 
 @click.command()
 @click.argument("model", required=False, type=click.Path(path_type=Path))
-@click.option("--property", "property_text", metavar="NAME|TEXT", help="Only this property of the model.")
-def engines(model: Path | None, property_text: str | None) -> int:
+@click.option("--property", "properties", multiple=True, metavar="NAME|TEXT", help="Only these properties.")
+def engines(model: Path | None, properties: tuple[str, ...]) -> int:
     """List the engines; with MODEL, say which can take its properties and why the others cannot."""
     for name, kind in ENGINES.items():
         print(f"{name:<12} {_first_line(kind)}")
@@ -25,10 +26,10 @@ def engines(model: Path | None, property_text: str | None) -> int:
         return 0
     from surefoot.cli.model import load_model
 
-    for problem in load_model(model, property_text=property_text).problems.values():
+    for problem in load_model(model, properties=properties).problems.values():
         for name, kind in ENGINES.items():
             try:
-                why = kind().objection(problem)
+                why = kind().objection(discretise(problem)[0])
             except SurefootError as error:
                 why = str(error)
             print(f"{problem.name}: {name}: {'can take it' if why is None else why}")

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from surefoot.cli.engine_options import build_engines
+from surefoot.cli.output import positive
 from surefoot.cli.progress import progress
 from surefoot.problem.problem import Problem
 from surefoot.problem.show import show_property
@@ -24,7 +25,13 @@ from surefoot.work.budget import Budget
 @click.argument("name", required=False)
 @click.option("--compare", "comparing", is_flag=True, help="Run every expectation; exit 1 if one is not met.")
 @click.option(
-    "--timeout", type=float, default=60.0, show_default=True, metavar="SECONDS", help="Per expectation."
+    "--timeout",
+    type=float,
+    callback=positive,
+    default=60.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Per expectation.",
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 @click.option("--quiet", is_flag=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from surefoot.cli.output import check_writable, exit_code, sha256, write, write_json
+from surefoot.cli.output import check_writable, exit_code, positive, sha256, write, write_json
 from surefoot.cli.progress import progress
 from surefoot.engines.bmc import Bmc
 from surefoot.formats.policy_file import load_policy
@@ -32,7 +32,7 @@ from surefoot.work.budget import Budget
 )
 @click.option("--solver", type=click.Choice(list(SOLVERS)), default="milp", show_default=True)
 @click.option("--output", metavar="NAME", help="Which output of the network, if it has several.")
-@click.option("--timeout", type=float, default=60.0, show_default=True, metavar="SECONDS")
+@click.option("--timeout", type=float, callback=positive, default=60.0, show_default=True, metavar="SECONDS")
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option("--json", "json_path", metavar="FILE|-", help="Write the complete result.")
 @click.option("--quiet", is_flag=True, help="No progress on stderr.")
@@ -66,12 +66,12 @@ def vnnlib(
         inputs = {str(p): sha256(p) for p in (network, specification)}
         result = verify(problem, Bmc(SOLVERS[solver]()), budget, inputs=inputs, source=source)
     if form == "text":
-        return write([(problem, result)], json_path)
+        return write([(problem, result)], json_path, quiet)
     if json_path == "-":
-        write_json([(problem, result)], json_path)
+        write_json([(problem, result)], json_path, quiet)
     else:
         print(competition(problem, result))
-        write_json([(problem, result)], json_path)
+        write_json([(problem, result)], json_path, quiet)
     return exit_code(result)
 
 

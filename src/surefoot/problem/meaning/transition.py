@@ -20,7 +20,8 @@ class Transition:
     label: str | None
 
     def describe(self, environment: Environment) -> str:
-        parts = [f"{environment.components[c].name}#{e}" for c, e in self.edges]
+        known = environment.components
+        parts = [f"{known[c].name}#{e}" if 0 <= c < len(known) else f"{c}#{e}" for c, e in self.edges]
         return f"{self.label or 'silent'} ({', '.join(parts)})"
 
 
