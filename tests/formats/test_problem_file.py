@@ -55,9 +55,9 @@ branches = [{ action = "go" }]
 """
 
 
-def load(path: Path) -> LoadedPolicy:
+def load(path: Path, output: str | None = None) -> LoadedPolicy:
     """Two outputs from two inputs, whatever the file is called."""
-    network = dense([(np.eye(2), np.zeros(2))], name=path.name)
+    network = dense([(np.eye(2), np.zeros(2))], name=path.name if output is None else f"{path.name}:{output}")
     return LoadedPolicy(network, "scores", "test", notes=(NOT_NORMALISED,))
 
 
@@ -262,6 +262,34 @@ def test_a_network_is_wired_by_the_file_by_a_sidecar_or_by_options(write, tmp_pa
     assert isinstance(beside, NeuralPolicy)
     assert beside.observe == (Var("x"), Const(4))
     assert beside.actions == EdgesOf("main", (1, 0))
+
+
+def test_an_output_is_named_by_the_file_by_a_sidecar_or_by_an_option(write, tmp_path: Path) -> None:
+    def named(**options: object) -> str:
+        policy = read_problem(path, load=load, **options).policy
+        assert isinstance(policy, NeuralPolicy)
+        return policy.network.name
+
+    other = tmp_path / "other.onnx"
+    path = write(ASKED + BODY + NETWORK + 'output = "action"\n')
+    assert named() == "net.onnx:action"
+    assert named(output="value") == "net.onnx:value"
+    assert named(policy=other) == "other.onnx:action"
+    given = wiring_from_options("x, x", "go,stay")
+    assert named(wiring=given) == "net.onnx:action"
+    assert named(policy=other, wiring=given) == "other.onnx"
+
+    wiring = 'observe = ["x", "N"]\nactions = ["go", "stay"]\n'
+    write(wiring, "other.wiring.toml")
+    assert named(policy=other) == "other.onnx"
+    write(wiring + 'output = "beside"\n', "other.wiring.toml")
+    assert named(policy=other) == "other.onnx:beside"
+    path = write(ASKED + BODY + '[policy]\nfile = "other.onnx"\noutput = "action"\n')
+    assert named() == "other.onnx:action"
+
+    path = write(ASKED + BODY + PROGRAM)
+    with pytest.raises(InvalidProblem, match="there is no network that could have an output `action`"):
+        named(output="action")
 
 
 def test_a_network_without_wiring_is_refused(write, tmp_path: Path) -> None:

@@ -66,6 +66,9 @@ PROBLEM = Problem(
 )
 CONTROLLED = replace(ENVIRONMENT, controls=(Control("force"), Control("brake", Fraction(0), Fraction(1))))
 VALUES = NeuralPolicy(NETWORK, (t("x"), t("speed")), (), Choose.VALUE)
+SOFTMAX = replace(NETWORK, head="softmax", scores="logits")
+ARGMAX = replace(NETWORK, head="argmax", scores="a b")
+NOT_READ = "which is not read as part of it; fix: ask about its scores with --output"
 
 
 def edge(**changes: object) -> Problem:
@@ -100,6 +103,9 @@ def asked(text: str) -> Problem:
         policy(ShieldedPolicy(VALUES, t("force < 1"), VALUES), CONTROLLED),
         policy(NeuralPolicy(NETWORK, (t("x"), t("speed")), EdgesOf("main", (1, 0)))),
         policy(OraclePolicy("dice", lambda _: "go", ("go",))),
+        *(policy(replace(POLICY, network=SOFTMAX, choose=c)) for c in Choose if c is not Choose.VALUE),
+        policy(replace(POLICY, network=ARGMAX)),
+        policy(replace(POLICY, network=ARGMAX, choose=Choose.ARGMAX_APPLICABLE)),
         asked("P<=0.5 [ on U{cost}<=3 x = 9 ] over avg of at(main, here)"),
         asked("Emax=? [ cost until x = 9 ]"),
         asked("never stalled or deadlocked for 3 steps"),
@@ -197,6 +203,16 @@ DEFECTS = [
     (policy(ProgramPolicy((Branch(t("x"), "go"),))), "policy.branches[0].when: `x` is an integer, but a truth value is needed"),
     (policy(ProgramPolicy((Branch(TRUE, "go"),)), CONTROLLED), "policy.branches[0].then: the branch picks action `go`, but the environment has controls; fix: write one term for each control"),
     (policy(ShieldedPolicy(POLICY, t("chosen(goo)"), POLICY)), "policy.permits: `goo` is not an action of the policy; fix: did you mean `go`?"),
+    # networks whose last softmax or argmax was left out
+    (policy(replace(VALUES, network=SOFTMAX), CONTROLLED), f"policy.choose: the network ends in a softmax, {NOT_READ} logits"),
+    (policy(replace(VALUES, network=ARGMAX), CONTROLLED), f"policy.choose: the network ends in an argmax, {NOT_READ} 'a b'"),
+    (policy(ShieldedPolicy(VALUES, TRUE, replace(VALUES, network=SOFTMAX)), CONTROLLED), f"policy.fallback.choose: the network ends in a softmax, {NOT_READ} logits"),
+    (policy(replace(VALUES, network=replace(SOFTMAX, scores="")), CONTROLLED), "policy.choose: the network ends in a softmax, which is not read as part of it; fix: export it without the softmax"),
+    (policy(replace(VALUES, network=replace(SOFTMAX, scores="l" * 201)), CONTROLLED), f"policy.choose: the network ends in a softmax, {NOT_READ} NAME"),
+    (policy(replace(POLICY, network=ARGMAX, choose=Choose.SAMPLE)), "policy.choose: the network ends in an argmax, so what it does is not to sample; fix: use `choose = argmax`, or ask about its scores with --output 'a b'"),
+    (replace(PROBLEM, policy=replace(POLICY, network=SOFTMAX)), f"property.bad: the network ends in a softmax, {NOT_READ} logits"),
+    (replace(PROBLEM, policy=ShieldedPolicy(replace(POLICY, network=ARGMAX), TRUE, POLICY)), f"property.bad: the network ends in an argmax, {NOT_READ} 'a b'"),
+    (replace(asked("E=? [ (output[0]) until on ]"), policy=replace(POLICY, network=SOFTMAX)), f"property.reward: the network ends in a softmax, {NOT_READ} logits"),
     # properties
     (asked("never output[2] > 0"), "property.bad: `output[2]`: the policy has 2 outputs; fix: they are numbered from 0 to 1"),
     (asked("never chosen(goo)"), "property.bad: `goo` is not an action of the policy; fix: did you mean `go`?"),

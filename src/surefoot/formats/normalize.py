@@ -98,7 +98,7 @@ def normalised(network: Network, statistics: Normalization) -> Network:
     front.append(Activation(len(front), Shape.CLIP, (-limit, limit)))
     note = f"observations are normalised with {statistics.source} (folded in front of the first layer)"
     nodes = (*front, *(_shifted(node, len(front)) for node in network.nodes))
-    return Network(network.width, nodes, network.name, (*network.notes, note))
+    return replace(network, nodes=nodes, notes=(*network.notes, note))
 
 
 def clip_nodes(source: int, low: NDArray[np.float32], high: NDArray[np.float32]) -> list[Node]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickletools
 import re
 from pathlib import Path
+from typing import Literal
 
 from surefoot.errors import InvalidProblem, SurefootError, Unsupported
 from surefoot.formats.inert.archive import is_zip, open_archive
@@ -47,10 +48,11 @@ def load_policy(
     if kind == "sb3":
         return read_sb3(path, normalization=normalization, activation=activation)
     network = _read_onnx(data, path, output) if kind == "onnx" else read_nnet(path)
+    head: Literal["argmax", "scores"] = "argmax" if network.head == "argmax" else "scores"
     if normalization is None:
-        return LoadedPolicy(network, "scores", kind, notes=(*network.notes, NOT_NORMALISED))
+        return LoadedPolicy(network, head, kind, notes=(*network.notes, NOT_NORMALISED))
     network = normalised(network, normalization)
-    return LoadedPolicy(network, "scores", kind, notes=network.notes)
+    return LoadedPolicy(network, head, kind, notes=network.notes)
 
 
 def _read_onnx(data: bytes, path: Path, output: str | None) -> Network:

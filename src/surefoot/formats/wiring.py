@@ -22,18 +22,21 @@ from surefoot.problem.policy import Actions, Choose, EdgesOf, NeuralPolicy
 from surefoot.problem.term import Const, Term, Var, substitute
 from surefoot.problem.window import Window, interleave
 
-KEYS = ("observe", "actions", "edges_of", "order", "choose", "normalize")
+KEYS = ("observe", "actions", "edges_of", "order", "choose", "normalize", "output")
 _INTERLEAVE = re.compile(r"\s*interleave\s*\(([^()]*)\)\s*\Z")
 
 
 @dataclass(frozen=True, slots=True)
 class Wiring:
-    """Observed terms in order, actions in order, the way of choosing, and statistics for normalisation."""
+    """Observed terms in order, actions in order, the way of choosing, statistics for normalisation, and
+    the name of the output that decides (None: the file has only one).
+    """
 
     observe: tuple[Term, ...]
     actions: Actions = ()
     choose: Choose = Choose.ARGMAX
     normalize: Normalization | None = None
+    output: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +72,8 @@ def wiring_from(entries: Mapping[str, Entry], folder: Path, vocabulary: Vocabula
     if "choose" in entries:
         choose = entries["choose"].inside(read_choose)
     statistics = _normalization(entries["normalize"], folder) if "normalize" in entries else None
-    return Wiring(observe, actions, choose, statistics)
+    output = entries["output"].string() if "output" in entries else None
+    return Wiring(observe, actions, choose, statistics, output)
 
 
 def wiring_from_options(

@@ -110,12 +110,18 @@ Node: TypeAlias = Affine | Elementwise | Activation | Combine | Pick | Join
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Network:
-    """`width` inputs; the result is the value of the last node (the input itself if there are none)."""
+    """`width` inputs; the result is the value of the last node (the input itself if there are none).
+
+    A reader may leave out a last softmax or argmax: then `head` says so, and the outputs are the scores
+    before it. They serve to choose an action, but they are not what the file computes.
+    """
 
     width: int
     nodes: tuple[Node, ...]
     name: str = "network"
     notes: tuple[str, ...] = ()  # what the reader did: "softmax before argmax dropped"
+    head: str = ""  # "softmax" (also of logarithms) or "argmax"; not part of the digest, as no node is it
+    scores: str = ""  # with a head: what the file calls the outputs, if it has a name for them
 
     def __post_init__(self) -> None:
         self.widths()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -62,7 +62,9 @@ def read_graph(data: bytes, name: str, *, output: str | None = None) -> Reading:
     if left_out := len(graph.steps) - len(_needed(graph, target)):
         nodes = "1 node that does" if left_out == 1 else f"{left_out} nodes that do"
         builder.note(f"pruned {nodes} not reach output {shown(target)}")
-    network = builder.network(builder.flat(result), name)
+    # Scores that no node produces are the input itself, which cannot be asked for as an output.
+    scores = head.scores if head.kind and steps else ""
+    network = replace(builder.network(builder.flat(result), name), head=head.kind, scores=scores)
     return Reading(network, graph, steps, given, shape, head.scores)
 
 

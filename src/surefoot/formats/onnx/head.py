@@ -24,6 +24,7 @@ class Head:
     """`scores` names the tensor that becomes the network's output; `axes` must be where its entries lie."""
 
     scores: str
+    kind: str = ""  # "softmax" or "argmax": what the file's output is of the scores
     notes: tuple[str, ...] = ()
     axes: tuple[tuple[str, int], ...] = ()  # (where, axis) of every node left out
 
@@ -38,7 +39,7 @@ def find_head(graph: Graph, output: str) -> Head:
         note = f"{_SOFTMAXES[last.op]} head dropped: outputs are logits"
         if producers.get(output) is not last:  # something still follows: not the last node
             return Head(output)
-        return Head(last.inputs[0], (note,), ((last.where, _axis(graph, last)),))
+        return Head(last.inputs[0], "softmax", (note,), ((last.where, _axis(graph, last)),))
     if last.attributes().get("select_last_index", 0):
         raise Unsupported("ArgMax with select_last_index = 1", where=last.where, fix="use the default, 0")
     return _before_argmax(graph, producers, last)
@@ -64,7 +65,7 @@ def _before_argmax(graph: Graph, producers: Mapping[str, Step], last: Step) -> H
         else:
             break
         scores = step.inputs[0]
-    return Head(scores, tuple(dict.fromkeys(notes)), tuple(axes))
+    return Head(scores, "argmax", tuple(dict.fromkeys(notes)), tuple(axes))
 
 
 def _normaliser(graph: Graph, producers: Mapping[str, Step], step: Step) -> tuple[str, int] | None:

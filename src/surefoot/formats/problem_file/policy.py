@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
@@ -24,13 +24,20 @@ from surefoot.formats.wiring import (
 from surefoot.problem.policy import Branch, NeuralPolicy, ProgramPolicy
 from surefoot.problem.term import TRUE, Term
 
-Load: TypeAlias = Callable[[Path], LoadedPolicy]
+Load: TypeAlias = Callable[[Path, str | None], LoadedPolicy]  # a file, and which of its outputs
 
 
-def described_policy(
-    entry: Entry, folder: Path, declared: Declarations
-) -> ProgramPolicy | tuple[Path, Wiring | None]:
-    """A program, or the file of a network with its wiring (None: it has to stand beside the network)."""
+@dataclass(frozen=True, slots=True)
+class NetworkFile:
+    """A network that has not been read yet; without wiring, the file beside it says how it is wired."""
+
+    path: Path
+    wiring: Wiring | None = None
+    output: str | None = None  # which one, if the file has several
+
+
+def described_policy(entry: Entry, folder: Path, declared: Declarations) -> ProgramPolicy | NetworkFile:
+    """A program, or the file of a network with what the table says about it."""
     fields = entry.table("file", "program", *KEYS)
     declared.places["policy"] = entry
     if "program" in fields:
@@ -43,32 +50,36 @@ def described_policy(
         if key in fields:
             declared.places[f"policy.{key}"] = fields[key]
     network = folder / fields["file"].string()
-    wiring = {key: own for key, own in fields.items() if key != "file"}
-    return network, wiring_from(wiring, folder, vocabulary(declared)) if wiring else None
+    output = fields["output"].string() if "output" in fields else None
+    wiring = {key: own for key, own in fields.items() if key not in ("file", "output")}
+    known = wiring_from(wiring, folder, vocabulary(declared)) if wiring else None
+    return NetworkFile(network, known, output)
 
 
 def vocabulary(declared: Declarations) -> Vocabulary:
     return Vocabulary(declared.state, declared.constants, declared.windows)
 
 
-def wired(network: Path, wiring: Wiring | None, declared: Declarations, load: Load | None) -> NeuralPolicy:
-    """The policy in a network file; without wiring, the file beside it says how it is wired."""
+def wired(network: NetworkFile, declared: Declarations, load: Load | None) -> NeuralPolicy:
+    """The policy in a network file."""
+    wiring = network.wiring
     if wiring is None:
-        beside = sidecar(network)
+        beside = sidecar(network.path)
         if not beside.is_file():
             what = "nothing says what the network observes"
             fix = f"add `observe` and `actions`, or write {beside.name} beside it"
-            raise InvalidProblem(what, fix=fix, where=str(network))
+            raise InvalidProblem(what, fix=fix, where=str(network.path))
         wiring = read_wiring(beside, vocabulary(declared))
-    loaded = (load or _load_policy)(network)
+    output = wiring.output if network.output is None else network.output
+    loaded = (load or _load_policy)(network.path, output)
     known = replace(wiring, observe=resolved(wiring.observe, vocabulary(declared)))
     return wire(loaded.network, known, loaded.notes)
 
 
-def _load_policy(path: Path) -> LoadedPolicy:
+def _load_policy(path: Path, output: str | None) -> LoadedPolicy:
     from surefoot.formats.policy_file import load_policy
 
-    return load_policy(path)
+    return load_policy(path, output=output)
 
 
 def _program(entry: Entry, declared: Declarations) -> ProgramPolicy:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from surefoot.errors import InvalidProblem, SurefootError, did_you_mean
 from surefoot.formats.problem_file.declarations import Declarations, Override, declarations
 from surefoot.formats.problem_file.environment import environment
-from surefoot.formats.problem_file.policy import Load, described_policy, wired
+from surefoot.formats.problem_file.policy import Load, NetworkFile, described_policy, wired
 from surefoot.formats.toml_document import Entry, read_document
 from surefoot.formats.wiring import Wiring, sidecar
 from surefoot.problem.environment import Environment
@@ -45,15 +45,17 @@ def read_problem(
     constants: Mapping[str, Override] | None = None,
     policy: str | Path | None = None,
     wiring: Wiring | None = None,
+    output: str | None = None,
     load: Load | None = None,
 ) -> Problem:
     """The problem in a file. `property` is the name of one of its properties, or a property as text.
 
-    `constants` replace values of the file, `policy` and `wiring` its policy; `load` reads network files.
+    `constants` replace values of the file, `policy` and `wiring` its policy, `output` says which output of
+    the network decides; `load` reads network files.
     """
     file = _read(Path(path), constants or {})
     name, asked = _asked(file, property)
-    return _problem(file, name, asked, _policy(file, policy, wiring, load))
+    return _problem(file, name, asked, _policy(file, policy, wiring, output, load))
 
 
 def read_problems(
@@ -62,13 +64,14 @@ def read_problems(
     constants: Mapping[str, Override] | None = None,
     policy: str | Path | None = None,
     wiring: Wiring | None = None,
+    output: str | None = None,
     load: Load | None = None,
 ) -> dict[str, Problem]:
     """Every problem in a file, by the name of its property."""
     file = _read(Path(path), constants or {})
     if not file.properties:
         raise _no_property(file)
-    acting = _policy(file, policy, wiring, load)
+    acting = _policy(file, policy, wiring, output, load)
     return {name: _problem(file, name, asked, acting) for name, asked in file.properties.items()}
 
 
@@ -80,7 +83,7 @@ class _File:
     name: str
     declared: Declarations
     environment: Environment
-    policy: ProgramPolicy | tuple[Path, Wiring | None] | None
+    policy: ProgramPolicy | NetworkFile | None
     properties: dict[str, Property]
 
 
@@ -130,16 +133,22 @@ def _no_property(file: _File) -> InvalidProblem:
 
 
 def _policy(
-    file: _File, network: str | Path | None, wiring: Wiring | None, load: Load | None
+    file: _File, network: str | Path | None, wiring: Wiring | None, output: str | None, load: Load | None
 ) -> Policy | None:
     """The given policy, else that of the file; wired as given, as told beside it, or as in the file."""
-    own, described = file.policy if isinstance(file.policy, tuple) else (None, None)
+    own = file.policy
     if network is not None:
-        beside = sidecar(Path(network)).is_file()
-        return wired(Path(network), wiring or (None if beside else described), file.declared, load)
-    if own is not None:
-        return wired(own, wiring or described, file.declared, load)
-    return None if isinstance(file.policy, tuple) else file.policy
+        given = NetworkFile(Path(network), wiring)
+        if wiring is None and isinstance(own, NetworkFile) and not sidecar(given.path).is_file():
+            given = replace(own, path=given.path)
+    elif isinstance(own, NetworkFile):
+        given = own if wiring is None else replace(own, wiring=wiring)
+    elif output is not None:
+        what = f"there is no network that could have an output `{output}`"
+        raise InvalidProblem(what, fix="leave --output out, or give --policy", where=str(file.path))
+    else:
+        return own
+    return wired(given if output is None else replace(given, output=output), file.declared, load)
 
 
 def _problem(file: _File, name: str, asked: Property, acting: Policy | None) -> Problem:

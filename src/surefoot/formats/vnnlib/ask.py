@@ -19,10 +19,12 @@ from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.problem.term import Apply, Op, Term, Var, conjunction, free_names, substitute
+from surefoot.problem.validate.head import check_outputs
 
 
 def to_problem(network: Network, specification: Specification, name: str) -> Problem:
     """The question whether some float32 input of the box satisfies the constraint: `Violated` means sat."""
+    check_outputs(network)
     outputs = network.outputs
     if (network.width, outputs) != (specification.inputs, specification.outputs):
         raise InvalidProblem(

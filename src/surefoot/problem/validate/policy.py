@@ -18,6 +18,7 @@ from surefoot.problem.policy import (
     ShieldedPolicy,
 )
 from surefoot.problem.show import show
+from surefoot.problem.validate.head import check_choice
 from surefoot.problem.validate.kinds import BOOL, REAL
 from surefoot.problem.validate.scope import Scope, state_scope
 
@@ -56,6 +57,7 @@ def _neural(policy: NeuralPolicy, environment: Environment, state: Scope, where:
         place = f"{where}.observe[{number}]"
         if state.kind(term, place) != BOOL:
             state.require(term, REAL, place)
+    check_choice(policy, f"{where}.choose")
     _same_number("inputs", policy.network.width, "observed terms", [show(t) for t in policy.observe], where)
     outputs = policy.network.outputs
     if environment.controls or policy.choose is Choose.VALUE:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 from surefoot.errors import InvalidProblem, did_you_mean
 from surefoot.problem.environment import Environment, Kind
 from surefoot.problem.meaning.decision import action_names
 from surefoot.problem.names import DEADLOCKED, STALLED, chosen_name, location_name, output_name
+from surefoot.problem.network import Network
 from surefoot.problem.policy import NeuralPolicy, Policy, ShieldedPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import (
@@ -63,19 +65,24 @@ def property_scope(environment: Environment, policy: Policy | None) -> Scope:
         return state.with_reserved(reserved)
     reserved[STALLED] = BOOL
     reserved.update({chosen_name(a): BOOL for a in action_names(policy, environment)})
-    reserved.update({output_name(i): REAL for i in range(_outputs(policy))})
-    return state.also({c.name: REAL for c in environment.controls}).with_reserved(reserved)
+    scope = state.also({c.name: REAL for c in environment.controls})
+    network = _network(policy)
+    if network is not None and network.head:
+        return replace(scope.with_reserved(reserved), headless=network)
+    if network is not None:
+        reserved.update({output_name(i): REAL for i in range(network.outputs)})
+    return scope.with_reserved(reserved)
 
 
-def _outputs(policy: Policy) -> int:
-    """How many raw outputs a decision of this policy shows."""
+def _network(policy: Policy) -> Network | None:
+    """The network whose raw outputs a decision of this policy shows."""
     match policy:
         case NeuralPolicy(network):
-            return network.outputs
+            return network
         case ShieldedPolicy(inner, _, _):
-            return _outputs(inner)
+            return _network(inner)
         case _:
-            return 0
+            return None
 
 
 def _policy_present(problem: Problem) -> None:

@@ -15,8 +15,10 @@ from surefoot.problem.names import (
     location_parts,
     output_index,
 )
+from surefoot.problem.network import Network
 from surefoot.problem.show import brief, show
 from surefoot.problem.term import Const, Term
+from surefoot.problem.validate.head import not_the_outputs
 from surefoot.problem.validate.kinds import INT, REAL, describe, joined, kind_of, unbounded
 
 
@@ -27,6 +29,7 @@ class Scope:
     kinds: Mapping[str, Kind]
     variables: frozenset[str]  # those that an edge may assign
     reserved: Mapping[str, Kind] = field(default_factory=dict)
+    headless: Network | None = None  # the policy's network, if its outputs are not those of its file
 
     def also(self, kinds: Mapping[str, Kind]) -> Scope:
         return replace(self, kinds={**self.kinds, **kinds})
@@ -54,6 +57,8 @@ class Scope:
         if not self.reserved:
             return InvalidProblem(f"`{name}` cannot be used here", fix="it may be used in properties only")
         if output_index(name) is not None:
+            if self.headless is not None:
+                return not_the_outputs(self.headless)
             count = sum(output_index(n) is not None for n in self.reserved)
             fix = f"they are numbered from 0 to {count - 1}" if count else "only a network policy has outputs"
             return InvalidProblem(f"`{name}`: the policy has {count} outputs", fix=fix)
