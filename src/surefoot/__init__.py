@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from surefoot.problem.property import Never, Within
     from surefoot.problem.term import Var
     from surefoot.problem.window import window
+    from surefoot.report.text import render
     from surefoot.run import verify
     from surefoot.work.budget import Budget
 
@@ -52,6 +53,7 @@ _HOMES = {
     "surefoot.problem.property": ("Never", "Within"),
     "surefoot.problem.term": ("Var",),
     "surefoot.problem.window": ("window",),
+    "surefoot.report.text": ("render",),
     "surefoot.run": ("verify",),
     "surefoot.work.budget": ("Budget",),
 }
@@ -85,6 +87,7 @@ __all__ = [
     "load_policy",
     "parse_property",
     "parse_term",
+    "render",
     "verify",
     "window",
 ]

@@ -142,7 +142,7 @@ LAYER = {"W": W34, "b": B3}
             [node("Softmax", "q", "p", axis=1), node("ArgMax", "p", axis=1)],
             [
                 "argmax head dropped: outputs are the scores",
-                "softmax before argmax dropped: order-preserving",
+                "softmax before argmax dropped: same order but for near-ties in its rounding",
             ],
         ),
         (
@@ -154,8 +154,8 @@ LAYER = {"W": W34, "b": B3}
             ],
             [
                 "argmax head dropped: outputs are the scores",
-                "log-softmax before argmax dropped: order-preserving",
-                "subtraction of log-sum-exp before argmax dropped: order-preserving",
+                "log-softmax before argmax dropped: same order but for near-ties in its rounding",
+                "subtraction of log-sum-exp before argmax dropped: same order but for near-ties in its rounding",
             ],
         ),
         (
@@ -168,7 +168,7 @@ LAYER = {"W": W34, "b": B3}
             ],
             [
                 "argmax head dropped: outputs are the scores",
-                "subtraction of log-sum-exp before argmax dropped: order-preserving",
+                "subtraction of log-sum-exp before argmax dropped: same order but for near-ties in its rounding",
             ],
         ),
         ([node("Softmax", "q")], ["softmax head dropped: outputs are logits"]),

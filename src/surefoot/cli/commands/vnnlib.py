@@ -9,6 +9,7 @@ import click
 from surefoot.cli.output import check_writable, exit_code, positive, sha256, write, write_json
 from surefoot.cli.progress import progress
 from surefoot.engines.bmc import Bmc
+from surefoot.errors import SurefootError
 from surefoot.formats.policy_file import load_policy
 from surefoot.formats.vnnlib import read_vnnlib, to_problem, witness_text
 from surefoot.problem.problem import Problem
@@ -56,7 +57,10 @@ def vnnlib(
         budget = Budget(timeout, seed, tell)
         check_writable(json_path, [network, specification])
         spec = read_vnnlib(specification)
-        problem = to_problem(load_policy(network, output=output).network, spec, specification.name)
+        try:
+            problem = to_problem(load_policy(network, output=output).network, spec, specification.name)
+        except SurefootError as error:
+            raise error if error.where else error.at(str(network)) from None
         source = {
             "kind": "vnnlib",
             "network": str(network),

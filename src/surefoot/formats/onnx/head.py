@@ -58,10 +58,10 @@ def _before_argmax(graph: Graph, producers: Mapping[str, Step], last: Step) -> H
     while (step := producers.get(scores)) is not None and not step.domain and len(axes) <= len(producers):
         if step.op in _SOFTMAXES and step.inputs:
             axes.append((step.where, _axis(graph, step)))
-            notes.append(f"{_SOFTMAXES[step.op]} before argmax dropped: order-preserving")
+            notes.append(f"{_SOFTMAXES[step.op]} before argmax dropped: same order but for near-ties in its rounding")
         elif (sums := _normaliser(graph, producers, step)) is not None:
             axes.append(sums)
-            notes.append("subtraction of log-sum-exp before argmax dropped: order-preserving")
+            notes.append("subtraction of log-sum-exp before argmax dropped: same order but for near-ties in its rounding")
         else:
             break
         scores = step.inputs[0]
