@@ -59,10 +59,10 @@ def missing(package: str, extra: str) -> MissingBackend:
     return MissingBackend(f"this needs {package}", fix=f'pip install "surefoot[{extra}]"')
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """`did you mean `x`?` when a known name is close, otherwise the list of known names."""
+def did_you_mean(name: str, known: Iterable[str], also: Iterable[str] = ()) -> str:
+    """`did you mean `x`?` when a name (or one of `also`) is close, otherwise the list of known names."""
     names = list(known)
-    if close := get_close_matches(name, names, n=1):
+    if close := get_close_matches(name, [*names, *also], n=1):
         return f"did you mean `{close[0]}`?"
     shown = ", ".join(f"`{n}`" for n in names[:12]) + (", …" if len(names) > 12 else "")
     return f"known names: {shown}" if names else "no names are declared"

@@ -12,7 +12,8 @@ ASKED = '[properties]\nsafe = "never x > 5"\n'
 KINDS = "write bool, int 0..10, real [0, 1], real >= 0, float32 [0, 1] or array 5 of int 0..3"
 UNLIMITED = "leave the limit out: `real`, `real >= 0`, `real <= 1`"
 DEEP = "the expression nests more than 200 levels deep; fix: split it, or write sum(a, b, …) for a long chain of additions"
-END = "the text ends where a number, a name or `(` is expected"
+LINES = 'write lines such as key = "value", below headers such as [variables]'
+END = "the text ends where a number, a name or `(` is expected; fix: write what is missing"
 
 
 @dataclass(frozen=True)
@@ -78,18 +79,18 @@ TERMS = [
     Bad(
         "empty-disjunction",
         asked("never ()"),
-        ":9:16: unexpected `)` where a number, a name or `(` is expected",
+        ":9:16: unexpected `)` where a number, a name or `(` is expected; fix: write what is missing",
     ),
     Bad("dangling-and", asked("never x > 5 and"), f":9:24: {END}"),
     Bad(
         "open-parenthesis",
         asked("never (x > 5"),
-        ":9:21: the text ends where `)` after the expression is expected",
+        ":9:21: the text ends where `)` after the expression is expected; fix: add `)`",
     ),
     Bad(
         "closing-parenthesis",
         asked("never x > 5)"),
-        ":9:20: unexpected `)` where the end of the property is expected",
+        ":9:20: unexpected `)` where the end of the property is expected; fix: remove it, or write an operator before it",
     ),
     Bad(
         "underscore-number",
@@ -133,7 +134,9 @@ TERMS = [
         "x = " + "[" * 100_000,
         ": values are nested too deeply; fix: nest at most 200 levels",
     ),
-    Bad("toml-long-key", "a." * 400_000 + "a = 1", ":1:1: a key of more than 40 parts"),
+    Bad(
+        "toml-long-key", "a." * 400_000 + "a = 1", ":1:1: a key of more than 40 parts; fix: use shorter keys"
+    ),
     Bad("infinite-term", asked("never y < inf"), ":9:19: unknown name `inf`; fix: known names: `x`, `y`"),
     Bad("unknown-name", asked("never speed > 5"), ":9:15: unknown name `speed`; fix: known names: `x`, `y`"),
     Bad(
@@ -144,7 +147,7 @@ TERMS = [
     Bad(
         "typed-wrongly",
         asked("never x + (x > 1) > 5"),
-        ":9:9: `1 < x` is a truth value, but `+` needs numbers in `x + (1 < x)`",
+        ":9:9: `x > 1` is a truth value, but `+` needs numbers in `x + (x > 1)`; fix: turn it into a number: `ite(x > 1, 1, 0)`",
     ),
     Bad(
         "output-of-a-program",
@@ -166,8 +169,53 @@ TERMS = [
         asked("within 3 x > 5 after 4"),
         ":9:9: the property looks at states from number 4 to number 3: there are none; fix: `after` is at most the number of steps",
     ),
+    Bad(
+        "misspelled-operator",
+        asked("never x > 5 adn y > 0"),
+        ":9:21: unexpected `adn` where the end of the property is expected; fix: did you mean `and`?",
+    ),
+    Bad(
+        "operator-of-another-language",
+        edge('guard = "x > 5 || y > 0"'),
+        ":6:16: unexpected `||` where an operator is expected; fix: did you mean `or`?",
+    ),
+    Bad(
+        "one-step-too-few",
+        asked("never x > 5 for 4 step"),
+        ":9:27: unexpected `step` where `steps` after the number is expected; fix: did you mean `steps`?",
+    ),
+    Bad(
+        "misspelled-reserved-name",
+        asked("never stalledd"),
+        ":9:15: unknown name `stalledd`; fix: did you mean `stalled`?",
+    ),
+    Bad(
+        "output-without-number",
+        asked("never output > 1"),
+        ":9:15: unknown name `output`; fix: did you mean `output[0]`?",
+    ),
+    Bad(
+        "number-as-guard",
+        edge('guard = "x + 1"\nupdates = { x = "x + 1" }\n[[edges]]\nguard = "x > 0"'),
+        ":6:10: `x + 1` is an integer, but a truth value is needed; fix: compare it with something: `x + 1 > 0`",
+    ),
+    Bad(
+        "number-as-second-guard",
+        edge('guard = "x > 1"\n[[edges.outcomes]]\n[[edges]]\nguard = "x"'),
+        ":9:10: `x` is an integer, but a truth value is needed; fix: compare it with something: `x > 0`",
+    ),
 ]
 STRUCTURE = [
+    Bad(
+        "missing-network",
+        HEAD + EDGES + '[policy]\nfile = "nowhere.onnx"\n' + ASKED,
+        ":7:9: there is no such file; fix: check the path, which is relative to this file",
+    ),
+    Bad(
+        "unquoted-guard",
+        edge("guard = x > 0"),
+        ':6:9: not valid TOML: invalid value; fix: put text in quotes: key = "value"',
+    ),
     Bad(
         "no-property",
         HEAD + EDGES + POLICY,
@@ -181,7 +229,11 @@ STRUCTURE = [
     Bad(
         "no-edges", HEAD + POLICY + ASKED, ":edges: there are no edges; fix: add at least one [[edges]] table"
     ),
-    Bad("declared-twice", HEAD + 'x = "bool"\n', ":4:11: not valid TOML: cannot overwrite a value"),
+    Bad(
+        "declared-twice",
+        HEAD + 'x = "bool"\n',
+        ":4:11: not valid TOML: cannot overwrite a value; fix: keep one of the two values",
+    ),
     Bad(
         "constant-and-variable",
         "[constants]\nx = 1\n" + HEAD + EDGES,
@@ -192,8 +244,12 @@ STRUCTURE = [
         HEAD + 'stalled = "bool"\n' + EDGES + POLICY + ASKED,
         ":4:12: `stalled` is a reserved name; fix: rename it",
     ),
-    Bad("not-toml", "never x > 5", ":1:7: not valid TOML: expected '=' after a key in a key/value pair"),
-    Bad("unfinished", HEAD + 'z = "', ":4:6: not valid TOML: unterminated string"),
+    Bad(
+        "not-toml",
+        "never x > 5",
+        f":1:7: not valid TOML: expected '=' after a key in a key/value pair; fix: {LINES}",
+    ),
+    Bad("unfinished", HEAD + 'z = "', ":4:6: not valid TOML: unterminated string; fix: close the quotes"),
     Bad(
         "unknown-key",
         'initail = "x = 0"\n' + HEAD,
@@ -202,12 +258,16 @@ STRUCTURE = [
     Bad(
         "unknown-edge-key", edge('gaurd = "x > 0"'), ":6:10: unknown key `gaurd`; fix: did you mean `guard`?"
     ),
-    Bad("guard-is-a-list", edge("guard = []"), ":6:1: `guard` has to be text in quotes"),
+    Bad(
+        "guard-is-a-list",
+        edge("guard = []"),
+        ':6:1: `guard` has to be text in quotes; fix: write guard = "…"',
+    ),
     Bad("bad-guard", edge('guard = "x > "'), f":6:14: {END}"),
     Bad(
         "same-bad-guard-twice",
         edge('guard = "x > "\n[[edges]]\nguard = "x > "'),
-        f":edges[0].guard:1:5: {END}",
+        f":6:14: {END}",
     ),
     Bad(
         "assigned-twice",
@@ -244,19 +304,19 @@ STRUCTURE = [
     ),
 ]
 FILES = [
-    Bad("empty", "", ": the file is empty"),
+    Bad("empty", "", ": the file is empty; fix: check the path, or write the file again"),
     Bad("utf-16", HEAD.encode("utf-16"), ": byte 0 is not part of a UTF-8 text; fix: save the file as UTF-8"),
     Bad(
         "binary",
         b"\x89PNG\r\n\x1a\n" + bytes(range(256)),
         ": byte 0 is not part of a UTF-8 text; fix: save the file as UTF-8",
     ),
-    Bad("zeros", bytes(100), ":1:1: not valid TOML: invalid statement"),
+    Bad("zeros", bytes(100), f":1:1: not valid TOML: invalid statement; fix: {LINES}"),
     Bad("too-large", "#" * 1_000_001, ": the file has 1000001 bytes; fix: at most 1000000 are read"),
     Bad(
         "lone-surrogate",
         '"\\ud800" = 1',
-        ":1:8: not valid TOML: escaped character is not a Unicode scalar value",
+        ":1:8: not valid TOML: escaped character is not a Unicode scalar value; fix: write the character itself",
     ),
 ]
 ALL = [*LIMITS, *TERMS, *STRUCTURE, *FILES]

@@ -35,9 +35,9 @@ def test_names_are_unique() -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        (".", "this is a folder, not a file"),
-        ("missing.toml", "there is no such file"),
-        ("x" * 5000, "the file cannot be read (File name too long)"),
+        (".", "this is a folder, not a file; fix: name a file in it"),
+        ("missing.toml", "there is no such file; fix: check the path"),
+        ("x" * 5000, "the file cannot be read (File name too long); fix: check path and permissions"),
     ],
 )
 def test_files_that_cannot_be_read(tmp_path: Path, name: str, message: str) -> None:

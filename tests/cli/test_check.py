@@ -40,7 +40,7 @@ def test_a_violation_is_replayed_written_and_certified(toy: Path, command: Comma
     result = toy.with_name("result.json")
     code, out, _ = command("check", toy, "--property", "below_ten", "--json", result, "--quiet")
     assert code == 1
-    assert out.startswith("violated after 2 steps: never 10 <= output[0]\n")
+    assert out.startswith("violated after 2 steps: never output[0] >= 10\n")
     assert "replayed step by step with zero tolerance" in out
     data = json.loads(result.read_text())
     assert data["schema"] == 1
@@ -199,14 +199,19 @@ def test_a_python_model_runs_only_when_trusted(tmp_path: Path, command: Command)
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["check", "nothing.toml"], "nothing.toml: no such file"),
-        (["check", "."], ".: not a file"),
+        (["check", "nothing.toml"], "nothing.toml: there is no such file; fix: check the path"),
+        (["check", "."], ".: this is a folder, not a file; fix: name a file in it"),
         (["check", "TOY", "--engine", "bcm"], "--engine: there is no engine `bcm`; fix: did you mean `bmc`?"),
         (["check", "TOY", "--solver", "cplex"], "Invalid value for '--solver': 'cplex' is not one of"),
-        (["check", "TOY", "--const", "N"], "--const: `N` is not of the form N=16"),
+        (
+            ["check", "TOY", "--const", "N"],
+            "--const: `N` does not give a constant its value; fix: write --const N=16",
+        ),
         (["check", "TOY", "--json", "TOY"], "is an input of this run; fix: choose another name"),
         (["check", "TOY", "--json", "no/such/folder.json"], "folder `no/such` does not exist"),
-        (["check", "TOY", "--actions", "a,b"], "--actions and --choose need --observe"),
+        (["check", "TOY", "--policy", "x.onnx"], "x.onnx: there is no such file; fix: check the path"),
+        (["check", "TOY", "--actions", "a,b"], 'chooses by argmax; fix: use `choose = "value"`'),
+        (["check", "TOY", "--choose", "valu"], "--choose: unknown way to choose `valu`; fix: did you mean"),
         (["check"], "Missing argument 'MODEL'"),
         (["frobnicate"], "No such command 'frobnicate'"),
         (["certify", "TOY"], "not a JSON document; fix: give a file that --json wrote"),

@@ -13,7 +13,17 @@ from surefoot.formats.loaded_policy import LoadedPolicy
 from surefoot.formats.normalize import NOT_NORMALISED
 from surefoot.formats.problem_file import read_problem, read_problems
 from surefoot.formats.problem_file.kinds import parse_kind
-from surefoot.formats.wiring import Vocabulary, read_wiring, sidecar, wire, wiring_from_options
+from surefoot.formats.wiring import (
+    Rewiring,
+    Vocabulary,
+    Wiring,
+    read_wiring,
+    rewired,
+    rewiring_from_options,
+    sidecar,
+    wire,
+    wiring_from_options,
+)
 from surefoot.problem.environment import (
     Arithmetic,
     Array,
@@ -214,7 +224,7 @@ def test_constants_can_be_replaced(write) -> None:
     assert str(caught.value) == f"{path}:constants: the file has no constant `K`; fix: known names: `N`, `M`"
     with pytest.raises(InvalidProblem) as caught:
         read_problem(path, constants={"N": "2 +"})
-    ends = "the text ends where a number, a name or `(` is expected"
+    ends = "the text ends where a number, a name or `(` is expected; fix: write what is missing"
     assert str(caught.value) == f"{path}:constants.N:1:4: {ends}"
 
 
@@ -294,10 +304,61 @@ def test_an_output_is_named_by_the_file_by_a_sidecar_or_by_an_option(write, tmp_
 
 def test_a_network_without_wiring_is_refused(write, tmp_path: Path) -> None:
     path = write(ASKED + BODY + '[policy]\nfile = "net.onnx"\n')
+    write("a network", "net.onnx")
     with pytest.raises(InvalidProblem) as caught:
         read_problem(path, load=load)
     fix = "add `observe` and `actions`, or write net.wiring.toml beside it"
     assert str(caught.value) == f"{tmp_path / 'net.onnx'}: nothing says what the network observes; fix: {fix}"
+
+
+def test_a_missing_network_is_named_where_it_is_written(write, tmp_path: Path) -> None:
+    for policy in (NETWORK, '[policy]\nfile = "net.onnx"\n'):
+        path = write(ASKED + BODY + policy)
+        with pytest.raises(InvalidProblem) as caught:
+            read_problem(path)
+        fix = "check the path, which is relative to this file"
+        assert str(caught.value) == f"{path}:13:9: there is no such file; fix: {fix}"
+        with pytest.raises(InvalidProblem) as caught:
+            read_problem(path, policy=tmp_path / "other.onnx")
+        assert str(caught.value) == f"{tmp_path / 'other.onnx'}: there is no such file; fix: check the path"
+
+
+def test_parts_of_a_wiring_can_be_replaced(write, tmp_path: Path) -> None:
+    path = write(ASKED + BODY + NETWORK)
+    changes = rewiring_from_options("stay, go", "sample")
+    for policy in (None, tmp_path / "other.onnx"):
+        changed = read_problem(path, policy=policy, wiring=changes, load=load).policy
+        assert isinstance(changed, NeuralPolicy)
+        assert changed.observe == (Var("x"), t("x / 4"))
+        assert (changed.actions, changed.choose) == (("stay", "go"), Choose.SAMPLE)
+    write('observe = ["x", "N"]\nactions = ["go", "stay"]\nchoose = "sample"\n', "other.wiring.toml")
+    beside = read_problem(path, policy=policy, wiring=rewiring_from_options("stay,go"), load=load).policy
+    assert isinstance(beside, NeuralPolicy)
+    assert beside.observe == (Var("x"), Const(4))
+    assert (beside.actions, beside.choose) == (("stay", "go"), Choose.SAMPLE)
+    with pytest.raises(InvalidProblem) as caught:
+        read_problem(write(ASKED + BODY + PROGRAM), wiring=changes)
+    assert (
+        str(caught.value) == f"{path}: there is no network that could be wired; fix: give one with --policy"
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "actions", "choose"),
+    [
+        (Rewiring(), ("a", "b"), Choose.SAMPLE),
+        (Rewiring(("c",)), ("c",), Choose.SAMPLE),
+        (Rewiring(choose=Choose.ARGMAX), ("a", "b"), Choose.ARGMAX),
+        (Rewiring(choose=Choose.VALUE), (), Choose.VALUE),
+    ],
+)
+def test_what_is_not_replaced_stays(changes: Rewiring, actions: tuple[str, ...], choose: Choose) -> None:
+    result = rewired(Wiring((Var("x"),), ("a", "b"), Choose.SAMPLE), changes)
+    assert (result.observe, result.actions, result.choose) == ((Var("x"),), actions, choose)
+
+
+def test_whoever_names_actions_chooses_among_them() -> None:
+    assert rewired(Wiring((Var("x"),), (), Choose.VALUE), Rewiring(("a",))).choose is Choose.ARGMAX
 
 
 def test_widths_that_do_not_fit_are_listed(write) -> None:
@@ -332,8 +393,8 @@ def test_windows_are_observed_whole_or_interleaved(write) -> None:
     [
         ("choose = 'argmax'", ": `observe` is missing; fix: list the observed terms: observe = [\"x\", \"y\"]"),
         ("observe = ['x']\nchoose = 'argmx'", ":2:11: unknown way to choose `argmx`; fix: did you mean `argmax`?"),
-        ("observe = ['x +']", ":1:16: the text ends where a number, a name or `(` is expected"),
-        ("observe = 'x'", ":1:12: `observe` has to be a list"),
+        ("observe = ['x +']", ":1:16: the text ends where a number, a name or `(` is expected; fix: write what is missing"),
+        ("observe = 'x'", ":1:12: `observe` has to be a list; fix: write observe = [\"x\", \"y\"]"),
         ("obsrve = ['x']", ":1:1: unknown key `obsrve`; fix: did you mean `observe`?"),
         ("observe = ['x']\norder = [1]", ":2:1: `order` needs `edges_of`; fix: name the component"),
         ("observe = ['x']\nactions = []\nedges_of = 'm'", ":2:1: both `actions` and `edges_of`; fix: keep one of them"),
@@ -353,8 +414,8 @@ def test_bad_wiring_is_refused(write, text: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("observe", "choose", "message"),
     [
-        ("x +", "", "--observe:1:4: the text ends where a number, a name or `(` is expected"),
-        ("x y", "", "--observe:1:3: unexpected `y` where `,` is expected"),
+        ("x +", "", "--observe:1:4: the text ends where a number, a name or `(` is expected; fix: write what is missing"),
+        ("x y", "", "--observe:1:3: unexpected `y` where `,` is expected; fix: write commas between the terms"),
         ("x", "best", "--choose: unknown way to choose `best`; fix: known names: `argmax`, `argmax-applicable`, `value`, `sample`"),
     ],
 )  # fmt: skip

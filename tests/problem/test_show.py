@@ -27,6 +27,14 @@ from surefoot.problem.term import Apply, Const, Op, Term, Var
         "not (a and b)",
         "(a => b) => c",
         "a != b",
+        "x > 3",
+        "x + 1 >= -1/3",
+        "x < 3",
+        "1 < 2",
+        "y < x",
+        "(x > 1) = b",
+        "(x > 1) > 0",
+        "not x >= 0 and x < 10",
         "(a = b) = c",
         "ite(a < b, [1, 2][i], a[0][1])",
         "0.001 + 12.5",
@@ -39,6 +47,11 @@ from surefoot.problem.term import Apply, Const, Op, Term, Var
 )
 def test_shows_as_it_would_be_written(text: str) -> None:
     assert show(parse_term(text)) == text
+
+
+def test_chains_are_shown_as_conjunctions() -> None:
+    assert show(parse_term("0 <= x < 10")) == "x >= 0 and x < 10"
+    assert show(parse_term("10 >= x > y")) == "x <= 10 and y < x"
 
 
 @pytest.mark.parametrize(
@@ -91,6 +104,10 @@ def test_brief_leaves_out_what_is_deep() -> None:
     "text",
     [
         "never x < 3 for 4 steps",
+        "never x > 3 at the start",
+        "always x <= 3",
+        "always not x for 4 steps",
+        "always x = 3",
         "within 5 (x < 3) after 2",
         "P<=1/3 [ `F` U<=20{energy}<(x + 1) (a and b) ] over avg of x = 0",
         "Pmax=? [ G[2, 5) a ]",

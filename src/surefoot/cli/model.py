@@ -12,11 +12,18 @@ import click
 
 from surefoot.cli.output import sha256
 from surefoot.errors import InvalidProblem, Unsupported
+from surefoot.formats.inert.file import require_file
 from surefoot.formats.loaded_policy import LoadedPolicy
 from surefoot.formats.policy_file import load_policy
 from surefoot.formats.problem_file import read_problem, read_problems
 from surefoot.formats.vnnlib import read_vnnlib, to_problem
-from surefoot.formats.wiring import Wiring, read_wiring, sidecar, wiring_from_options
+from surefoot.formats.wiring import (
+    Rewiring,
+    Wiring,
+    rewiring_from_options,
+    sidecar,
+    wiring_from_options,
+)
 from surefoot.problem.problem import Problem
 
 
@@ -78,8 +85,7 @@ def load_model(
     trust_python: bool = False,
 ) -> Loaded:
     """Read a problem file or run a trusted Python file; every file that was read is hashed."""
-    if not model.is_file():
-        raise InvalidProblem("no such file" if not model.exists() else "not a file", where=str(model))
+    require_file(model)
     settings = {
         "policy": policy,
         "observe": observe,
@@ -121,7 +127,8 @@ def load_source(source: Mapping[str, Any], *, trust_python: bool = False) -> Loa
             given["properties"] = (str(source["property"]),) if "property" in source else ()
             return load_model(Path(model), trust_python=trust_python, **given)
         case _:
-            raise InvalidProblem("the result does not say from which files its problem was read")
+            what = "the result does not say from which files its problem was read"
+            raise InvalidProblem(what, fix="give a file that --json wrote")
 
 
 def _file_problems(
@@ -147,7 +154,8 @@ def _file_problems(
     return {text: read_problem(model, property=text, **options) for text in properties}, read
 
 
-def _wiring(settings: Mapping[str, Any], read: list[Path]) -> Wiring | None:
+def _wiring(settings: Mapping[str, Any], read: list[Path]) -> Wiring | Rewiring | None:
+    """The whole wiring if --observe is given, else what replaces parts of the wiring in a file."""
     from dataclasses import replace
 
     from surefoot.formats.normalize import read_normalization
@@ -156,22 +164,19 @@ def _wiring(settings: Mapping[str, Any], read: list[Path]) -> Wiring | None:
     if settings["normalize"] is not None:
         statistics = read_normalization(settings["normalize"])
         read.append(settings["normalize"])
+    actions, choose = settings["actions"] or "", settings["choose"] or ""
     if settings["observe"] is not None:
-        actions, choose = settings["actions"] or "", settings["choose"] or ""
         return replace(wiring_from_options(settings["observe"], actions, choose), normalize=statistics)
-    if settings["actions"] or settings["choose"]:
-        raise InvalidProblem("--actions and --choose need --observe", fix="say what the network observes")
-    if statistics is None:
+    if statistics is None and not actions and not choose:
         return None
-    if settings["policy"] is None or not sidecar(settings["policy"]).is_file():
-        raise InvalidProblem("--normalize needs --policy with its wiring, or --observe")
-    return replace(read_wiring(sidecar(settings["policy"])), normalize=statistics)
+    return replace(rewiring_from_options(actions, choose), normalize=statistics)
 
 
 def _constant(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name.strip() or not value.strip():
-        raise InvalidProblem(f"`{text}` is not of the form N=16", where="--const")
+        fix = f"write --const {name.strip() or 'N'}=16"
+        raise InvalidProblem(f"`{text}` does not give a constant its value", fix=fix, where="--const")
     return name.strip(), value.strip()
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -25,6 +26,21 @@ _LONG_KEY = re.compile(r"(?<![\w-])(?:[\w\"'-]++[ \t]*+\.[ \t]*+){40}")
 _HEADER = re.compile(r"[ \t]*\[{1,2}[ \t]*([^\[\]]*?)[ \t]*\]{1,2}[ \t]*(?:#.*)?\Z")
 _SETS_KEY = re.compile(r"[ \t]*([\w-]+|\"[^\"]*\"|'[^']*')[ \t]*=")
 _SPECIAL = ("inf", "nan")
+_SYNTAX_FIX = 'write lines such as key = "value", below headers such as [variables]'
+_SYNTAX_FIXES = {  # by how the message of tomllib begins
+    "Invalid value": 'put text in quotes: key = "value"',
+    "Expected newline": 'put text in quotes, and each key on a line of its own: key = "value"',
+    "Expected ']": "close the header: [variables] or [[edges]]",
+    "Unterminated string": "close the quotes",
+    "Unclosed array": "close it with `]`",
+    "Unclosed inline table": "close it with `}`",
+    "Unescaped": "write \\\\ for a backslash, or use single quotes",
+    "Escaped character": "write the character itself",
+    "Illegal character": "close the quotes on the same line, and write control characters as escapes",
+    "Cannot overwrite": "keep one of the two values",
+    "Duplicate inline": "keep one of the two values",
+    "Cannot declare": "join the two tables, or write [[edges]] for a list of them",
+}
 Result = TypeVar("Result")
 
 
@@ -32,7 +48,8 @@ def read_document(path: Path) -> Entry:
     """The top of a TOML file; errors carry line and column but not yet the name of the file."""
     text = _text(path)
     if found := _LONG_KEY.search(text):
-        raise InvalidProblem("a key of more than 40 parts", where=_line_and_column(text, found.start()))
+        where = _line_and_column(text, found.start())
+        raise InvalidProblem("a key of more than 40 parts", fix="use shorter keys", where=where)
     try:
         return Entry(tomllib.loads(text, parse_float=lambda literal: _exact(literal, text)), "", text)
     except tomllib.TOMLDecodeError as error:
@@ -86,7 +103,18 @@ def _syntax_error(message: str, text: str) -> InvalidProblem:
         where = f"{found[1]}:{found[2]}"
     else:
         where = _line_and_column(text, len(text))
-    return InvalidProblem(f"not valid TOML: {what[:1].lower()}{what[1:]}", where=where)
+    fix = next((f for start, f in _SYNTAX_FIXES.items() if what.startswith(start)), _SYNTAX_FIX)
+    return InvalidProblem(f"not valid TOML: {what[:1].lower()}{what[1:]}", fix=fix, where=where)
+
+
+def _numbered(header: str, opens: bool, tables: Counter[str]) -> str:
+    """The path below a header, such as `edges[1].outcomes[0]`; `opens` begins another table of a list."""
+    path, parts = "", header.split(".")
+    for number, part in enumerate(parts):
+        path += f".{part.strip()}" if path else part.strip()
+        tables[path] += opens and number == len(parts) - 1
+        path += f"[{tables[path] - 1}]" if tables[path] else ""
+    return path
 
 
 def _line_and_column(text: str, offset: int) -> str:
@@ -111,23 +139,27 @@ class Entry:
         return self.path if start is None else _line_and_column(self.text, start)
 
     def _line_of_key(self) -> int | None:
-        """Where the last key is set, if that happens once in the tables of this name."""
+        """Where the last key is set, if that happens once below the header of its table."""
         table, _, key = self.path.rpartition(".")
         section, offset, found = "", 0, []
+        tables: Counter[str] = Counter()  # how many tables the lists of tables have so far
         for line in self.text.split("\n"):
             if header := _HEADER.match(line):
-                section = header[1]
-            elif section == re.sub(r"\[\d+\]", "", table) and (set_here := _SETS_KEY.match(line)):
+                section = _numbered(header[1], line.lstrip().startswith("[["), tables)
+            elif section == table and (set_here := _SETS_KEY.match(line)):
                 found += [offset + set_here.start(1)] * (set_here[1].strip("\"'") == key)
             offset += len(line) + 1
         return found[0] if len(found) == 1 else None
 
     def _start(self) -> int | None:
-        """Where a string stands in the text, if it stands there once and without escapes."""
+        """Where a string stands in the text, or after its key: once, and without escapes."""
         if not isinstance(self.value, str) or not self.value:
             return None
         quoted = re.compile(rf"(?<=[\"'\n]){re.escape(self.value)}(?=[\"'])")
         found = [m.start() for m in quoted.finditer(self.text)]
+        if len(found) > 1 and (key := self._line_of_key()) is not None:
+            end = self.text.find("\n", key)
+            found = [start for start in found if key < start < (end if end >= 0 else len(self.text))]
         return found[0] if len(found) == 1 else None
 
     def inside(self, read: Callable[[str], Result]) -> Result:
@@ -151,7 +183,7 @@ class Entry:
     def table(self, *known: str) -> dict[str, Entry]:
         """The entries of a table; with `known`, no other keys may occur."""
         if not isinstance(self.value, dict):
-            self._wanted("a table")
+            self._wanted("a table", '{ key = "value" }')
         prefix = f"{self.path}." if self.path else ""
         entries = {k: Entry(v, f"{prefix}{k}", self.text) for k, v in self.value.items()}
         for key, entry in entries.items():
@@ -161,12 +193,12 @@ class Entry:
 
     def entries(self) -> list[Entry]:
         if not isinstance(self.value, list):
-            self._wanted("a list")
+            self._wanted("a list", '["x", "y"]')
         return [Entry(v, f"{self.path}[{i}]", self.text) for i, v in enumerate(self.value)]
 
     def string(self) -> str:
         if not isinstance(self.value, str):
-            self._wanted("text in quotes")
+            self._wanted("text in quotes", '"…"')
         return self.value
 
     def strings(self) -> tuple[str, ...]:
@@ -174,17 +206,17 @@ class Entry:
 
     def integer(self) -> int:
         if not isinstance(self.value, int) or isinstance(self.value, bool):
-            self._wanted("a whole number")
+            self._wanted("a whole number", "3")
         return self.value
 
     def truth(self) -> bool:
         if not isinstance(self.value, bool):
-            self._wanted("true or false")
+            self._wanted("true or false", "true")
         return self.value
 
     def number(self) -> int | Fraction:
         if not isinstance(self.value, int | Fraction) or isinstance(self.value, bool):
-            self._wanted("a number")
+            self._wanted("a number", "0.5")
         return self.value
 
     def term(self, names: Iterable[str] | None, constants: Mapping[str, Const]) -> Term:
@@ -193,6 +225,7 @@ class Entry:
             return Const(self.value)
         return self.inside(lambda text: parse_term(text, names=names, constants=constants))
 
-    def _wanted(self, what: str) -> NoReturn:
+    def _wanted(self, what: str, example: str) -> NoReturn:
         key = self.path.rpartition(".")[2]
-        self.fail(f"`{key}` has to be {what}" if key else f"the file has to be {what}")
+        written = example if "[" in key or not key else f"{key} = {example}"
+        self.fail(f"`{key}` has to be {what}" if key else f"the file has to be {what}", f"write {written}")

@@ -6,6 +6,7 @@ file, or in the options of a command.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -14,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from surefoot.errors import InvalidProblem, did_you_mean
+from surefoot.formats.inert.file import NO_SUCH_FILE
 from surefoot.formats.normalize import NOT_NORMALISED, Normalization, normalised, read_normalization
 from surefoot.formats.toml_document import Entry, read_document
 from surefoot.problem.network import Network
@@ -37,6 +39,15 @@ class Wiring:
     choose: Choose = Choose.ARGMAX
     normalize: Normalization | None = None
     output: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rewiring:
+    """What replaces parts of a wiring that stands in a file; what is empty stays as it is."""
+
+    actions: tuple[str, ...] = ()
+    choose: Choose | None = None
+    normalize: Normalization | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,20 +92,35 @@ def wiring_from_options(
 ) -> Wiring:
     """The wiring that command-line texts describe: `x, y - 1`, `left,right`, `argmax`."""
     known = vocabulary or Vocabulary()
-    labels = tuple(a.strip() for a in actions.split(",")) if actions.strip() else ()
-    way = Choose.ARGMAX if labels else Choose.VALUE
-    option = "--observe"
+    changes = rewiring_from_options(actions, choose)
+    way = changes.choose or (Choose.ARGMAX if changes.actions else Choose.VALUE)
     try:
         reader = Reader(observe, names=known.names, constants=known.constants)
         terms = [reader.term()]
         while reader.takes(","):
             terms.append(reader.term())
-        reader.finish("`,`")
-        option = "--choose"
-        way = read_choose(choose) if choose else way
+        reader.finish("`,`", fix="write commas between the terms")
     except InvalidProblem as error:
-        raise error.at(option) from None
-    return Wiring(resolved(tuple(terms), known), labels, way)
+        raise error.at("--observe") from None
+    return Wiring(resolved(tuple(terms), known), changes.actions, way)
+
+
+def rewiring_from_options(actions: str = "", choose: str = "") -> Rewiring:
+    """The parts of a wiring that command-line texts replace: `left,right`, `argmax`."""
+    labels = tuple(a.strip() for a in actions.split(",")) if actions.strip() else ()
+    try:
+        return Rewiring(labels, read_choose(choose) if choose else None)
+    except InvalidProblem as error:
+        raise error.at("--choose") from None
+
+
+def rewired(wiring: Wiring, changes: Rewiring) -> Wiring:
+    """The wiring with these changes; naming actions means choosing among them, setting values needs none."""
+    choose = changes.choose or wiring.choose
+    if changes.actions and changes.choose is None and choose is Choose.VALUE:
+        choose = Choose.ARGMAX
+    actions = changes.actions or (() if changes.choose is Choose.VALUE else wiring.actions)
+    return replace(wiring, actions=actions, choose=choose, normalize=changes.normalize or wiring.normalize)
 
 
 def resolved(terms: tuple[Term, ...], vocabulary: Vocabulary) -> tuple[Term, ...]:
@@ -152,6 +178,8 @@ def _actions(entries: Mapping[str, Entry]) -> Actions:
 
 def _normalization(entry: Entry, folder: Path) -> Normalization:
     if isinstance(entry.value, str):
+        if not os.path.exists(folder / entry.value):
+            entry.fail(NO_SUCH_FILE, "check the path, which is relative to this file")
         return read_normalization(folder / entry.value)
     fields = entry.table("mean", "variance", "epsilon", "clip")
     for name in ("mean", "variance"):

@@ -7,25 +7,42 @@ from pathlib import Path
 from surefoot.errors import InvalidProblem
 
 MOST_BYTES = 512 << 20
+NO_SUCH_FILE = "there is no such file"
+
+
+def require_file(path: Path) -> None:
+    """Refuse a path that is not a regular file, in the same words everywhere."""
+    where = str(path)
+    try:
+        if path.is_dir():
+            raise InvalidProblem("this is a folder, not a file", fix="name a file in it", where=where)
+        if not path.exists():
+            raise InvalidProblem(NO_SUCH_FILE, fix="check the path", where=where)
+        if not path.is_file():
+            raise InvalidProblem("this is not a regular file", fix="copy it to a regular file", where=where)
+    except (OSError, ValueError) as problem:
+        raise _unreadable(problem, where) from problem
 
 
 def read_bytes(path: Path) -> bytes:
     """The content of a regular file that is neither empty nor too large."""
     where = str(path)
+    require_file(path)
     try:
-        if path.is_dir():
-            raise InvalidProblem("this is a folder, not a file", where=where)
-        if not path.exists():
-            raise InvalidProblem("there is no such file", where=where)
-        if not path.is_file():
-            raise InvalidProblem("this is not a regular file", where=where)
         size = path.stat().st_size
         if size > MOST_BYTES:
-            raise InvalidProblem(f"the file has {size} bytes, more than {MOST_BYTES}", where=where)
+            what = f"the file has {size} bytes, more than {MOST_BYTES}"
+            raise InvalidProblem(what, fix="give a smaller file", where=where)
         data = path.read_bytes()
-    except (OSError, ValueError) as problem:  # ValueError: a path with a zero byte
-        reason = problem.strerror if isinstance(problem, OSError) else str(problem)
-        raise InvalidProblem(f"the file cannot be read ({reason})", where=where) from problem
+    except (OSError, ValueError) as problem:
+        raise _unreadable(problem, where) from problem
     if not data:
-        raise InvalidProblem("the file is empty", where=where)
+        raise InvalidProblem("the file is empty", fix="check the path, or write the file again", where=where)
     return data
+
+
+def _unreadable(problem: OSError | ValueError, where: str) -> InvalidProblem:
+    reason = problem.strerror if isinstance(problem, OSError) else str(problem)  # ValueError: a zero byte
+    return InvalidProblem(
+        f"the file cannot be read ({reason})", fix="check path and permissions", where=where
+    )

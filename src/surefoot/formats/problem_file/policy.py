@@ -13,10 +13,12 @@ from surefoot.formats.problem_file.declarations import Declarations
 from surefoot.formats.toml_document import Entry
 from surefoot.formats.wiring import (
     KEYS,
+    Rewiring,
     Vocabulary,
     Wiring,
     read_wiring,
     resolved,
+    rewired,
     sidecar,
     wire,
     wiring_from,
@@ -34,6 +36,7 @@ class NetworkFile:
     path: Path
     wiring: Wiring | None = None
     output: str | None = None  # which one, if the file has several
+    changes: Rewiring | None = None
 
 
 def described_policy(entry: Entry, folder: Path, declared: Declarations) -> ProgramPolicy | NetworkFile:
@@ -46,7 +49,7 @@ def described_policy(entry: Entry, folder: Path, declared: Declarations) -> Prog
         return _program(fields["program"], declared)
     if "file" not in fields:
         entry.fail("the policy has neither `file` nor `program`", 'write file = "policy.onnx"')
-    for key in KEYS:
+    for key in ("file", *KEYS):
         if key in fields:
             declared.places[f"policy.{key}"] = fields[key]
     network = folder / fields["file"].string()
@@ -70,6 +73,8 @@ def wired(network: NetworkFile, declared: Declarations, load: Load | None) -> Ne
             fix = f"add `observe` and `actions`, or write {beside.name} beside it"
             raise InvalidProblem(what, fix=fix, where=str(network.path))
         wiring = read_wiring(beside, vocabulary(declared))
+    if network.changes is not None:
+        wiring = rewired(wiring, network.changes)
     output = wiring.output if network.output is None else network.output
     loaded = (load or _load_policy)(network.path, output)
     known = replace(wiring, observe=resolved(wiring.observe, vocabulary(declared)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -9,11 +10,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from surefoot.errors import InvalidProblem, SurefootError, did_you_mean
+from surefoot.formats.inert.file import NO_SUCH_FILE
 from surefoot.formats.problem_file.declarations import Declarations, Override, declarations
 from surefoot.formats.problem_file.environment import environment
 from surefoot.formats.problem_file.policy import Load, NetworkFile, described_policy, wired
 from surefoot.formats.toml_document import Entry, read_document
-from surefoot.formats.wiring import Wiring, sidecar
+from surefoot.formats.wiring import Rewiring, Wiring, sidecar
 from surefoot.problem.environment import Environment
 from surefoot.problem.parse import parse_property
 from surefoot.problem.policy import Policy, ProgramPolicy
@@ -44,14 +46,14 @@ def read_problem(
     property: str | None = None,
     constants: Mapping[str, Override] | None = None,
     policy: str | Path | None = None,
-    wiring: Wiring | None = None,
+    wiring: Wiring | Rewiring | None = None,
     output: str | None = None,
     load: Load | None = None,
 ) -> Problem:
     """The problem in a file. `property` is the name of one of its properties, or a property as text.
 
-    `constants` replace values of the file, `policy` and `wiring` its policy, `output` says which output of
-    the network decides; `load` reads network files.
+    `constants` replace values of the file, `policy` and `wiring` (or parts of it) its policy, `output` says
+    which output of the network decides; `load` reads network files.
     """
     file = _read(Path(path), constants or {})
     name, asked = _asked(file, property)
@@ -63,7 +65,7 @@ def read_problems(
     *,
     constants: Mapping[str, Override] | None = None,
     policy: str | Path | None = None,
-    wiring: Wiring | None = None,
+    wiring: Wiring | Rewiring | None = None,
     output: str | None = None,
     load: Load | None = None,
 ) -> dict[str, Problem]:
@@ -133,22 +135,40 @@ def _no_property(file: _File) -> InvalidProblem:
 
 
 def _policy(
-    file: _File, network: str | Path | None, wiring: Wiring | None, output: str | None, load: Load | None
+    file: _File,
+    network: str | Path | None,
+    wiring: Wiring | Rewiring | None,
+    output: str | None,
+    load: Load | None,
 ) -> Policy | None:
     """The given policy, else that of the file; wired as given, as told beside it, or as in the file."""
     own = file.policy
+    changes, whole = (wiring, None) if isinstance(wiring, Rewiring) else (None, wiring)
     if network is not None:
-        given = NetworkFile(Path(network), wiring)
-        if wiring is None and isinstance(own, NetworkFile) and not sidecar(given.path).is_file():
+        given = NetworkFile(Path(network), whole)
+        if whole is None and isinstance(own, NetworkFile) and not sidecar(given.path).is_file():
             given = replace(own, path=given.path)
     elif isinstance(own, NetworkFile):
-        given = own if wiring is None else replace(own, wiring=wiring)
+        given = own if whole is None else replace(own, wiring=whole)
+    elif wiring is not None:
+        what = "there is no network that could be wired"
+        raise InvalidProblem(what, fix="give one with --policy", where=str(file.path))
     elif output is not None:
         what = f"there is no network that could have an output `{output}`"
         raise InvalidProblem(what, fix="leave --output out, or give --policy", where=str(file.path))
     else:
         return own
-    return wired(given if output is None else replace(given, output=output), file.declared, load)
+    given = replace(given, output=given.output if output is None else output, changes=changes)
+    try:
+        return wired(given, file.declared, load)
+    except InvalidProblem:
+        if os.path.exists(given.path):
+            raise
+        if network is not None:
+            raise InvalidProblem(NO_SUCH_FILE, fix="check the path", where=str(given.path)) from None
+        where = f"{file.path}:{file.declared.places['policy.file'].place()}"
+        fix = "check the path, which is relative to this file"
+        raise InvalidProblem(NO_SUCH_FILE, fix=fix, where=where) from None
 
 
 def _problem(file: _File, name: str, asked: Property, acting: Policy | None) -> Problem:

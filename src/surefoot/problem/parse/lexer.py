@@ -14,7 +14,7 @@ MOST_CHARACTERS = 1_000_000
 _WORD = re.compile(
     r"[ \t\r\n]*(?:"
     r"([A-Za-z_][A-Za-z0-9_.]*)"
-    r"|(=>|==|!=|<=|>=|[=<>+\-*/%^&|~!()\[\]{},?])"
+    r"|(=>|==|!=|<=|>=|&&|\|\||[=<>+\-*/%^&|~!()\[\]{},?])"
     r"|([0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)"
     r"|`((?:[^`\\]|\\.)*)`"
     r")",
@@ -91,7 +91,8 @@ def _unescape(text: str, offset: int, body: str) -> str:
     def plain(found: re.Match[str]) -> str:
         if found[1]:
             if (code := int(found[1], 16)) > 0x10FFFF:
-                raise fault(text, offset, f"`\\u{{{found[1]}}}` is not a character")
+                what = f"`\\u{{{found[1]}}}` is not a character"
+                raise fault(text, offset, what, "the last one is \\u{10ffff}")
             return chr(code)
         if found[2] in "`\\":
             return str(found[2])
@@ -111,7 +112,7 @@ def _unreadable(text: str, offset: int) -> InvalidProblem:
     if character.isalpha():
         return fault(text, offset, f"unexpected character `{character}`", "put the name in backquotes")
     shown = character if character.isprintable() else f"\\u{{{ord(character):x}}}"
-    return fault(text, offset, f"unexpected character `{shown}`")
+    return fault(text, offset, f"unexpected character `{shown}`", "remove it")
 
 
 def shorten(text: str, most: int = 40) -> str:

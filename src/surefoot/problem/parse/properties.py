@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Literal, cast, get_args
 
 from surefoot.errors import did_you_mean
+from surefoot.problem.names import DEADLOCKED, STALLED, chosen_name, output_name
 from surefoot.problem.parse.lexer import Kind, shorten
 from surefoot.problem.parse.spelling import BINARY_PATHS, UNARY_PATHS
 from surefoot.problem.parse.terms import Reader
@@ -35,6 +36,7 @@ _MEASURES: dict[str, Optimise | None] = {
     "Emin": "min",
     "Emax": "max",
 }
+_RESERVED = (STALLED, DEADLOCKED, output_name(0), chosen_name("ACTION"))
 _FIRST_WORDS = ("never", "always", "eventually", "recurs", "within", *_MEASURES)
 
 
@@ -42,9 +44,9 @@ def parse_property(
     text: str, *, names: Iterable[str] | None = None, constants: Mapping[str, Const] | None = None
 ) -> Property:
     """The property a text stands for; `names` and `constants` as for terms."""
-    reader = Reader(text, names=names, constants=constants)
+    reader = Reader(text, names=names, constants=constants, reserved=_RESERVED)
     result = _property(reader)
-    reader.finish("the end of the property")
+    reader.finish("the end of the property", "for", "after", "over")
     return result
 
 
@@ -73,6 +75,10 @@ def _property(reader: Reader) -> Property:
 
 
 def _for_steps(reader: Reader) -> int | None:
+    if reader.takes("at"):
+        reader.expect("the", "after `at`")
+        reader.expect("start", "after `at the`")
+        return 0
     if not reader.takes("for"):
         return None
     steps = reader.integer("the number of steps")
@@ -110,7 +116,7 @@ def _threshold(reader: Reader) -> Threshold | None:
         return None
     token = reader.token
     if not reader.takes("<", "<=", ">", ">="):
-        reader.unexpected("`=?` or a limit such as `<= 0.01`")
+        reader.unexpected("`=?` or a limit such as `<= 0.01`", "write `=?` to ask for the value")
     value = _rational(reader)
     return Threshold(cast(Literal["<", "<=", ">", ">="], token.text), value)
 
@@ -122,7 +128,7 @@ def _rational(reader: Reader) -> Fraction:
     top = _literal(reader)
     bottom = _literal(reader) if reader.takes("/") else Fraction(1)
     if not bottom:
-        reader.fail(first, "the limit divides by zero")
+        reader.fail(first, "the limit divides by zero", "write a number")
     return sign * top / bottom
 
 
@@ -143,7 +149,8 @@ def _path(reader: Reader) -> Path:
     left = reader.term()
     sign = reader.token
     if not reader.takes(*BINARY_PATHS):
-        reader.unexpected("`U`, `W` or `R` (or `X`, `F`, `G` in front)")
+        wanted = "`U`, `W` or `R` (or `X`, `F`, `G` in front)"
+        reader.unexpected(wanted, "write `F GOAL` for: the goal is reached")
     bounds = _bounds(reader)
     return Path(cast(Literal["U", "W", "R"], sign.text), reader.term(), left, bounds)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 from fractions import Fraction
 from typing import NoReturn
 
@@ -34,6 +35,7 @@ _PREFIXES = frozenset({"-", *NEGATIONS})
 _OPERATOR_WORDS = KEYWORDS.difference(CONSTANTS)
 _RIGHT = {"=>": IMPLIES, "^": UNARY}  # how far the right operand reaches where it is not the usual next level
 _RISING, _FALLING = ("<", "<=", "=", "=="), (">", ">=", "=", "==")
+_ELSEWHERE = {"&&": "and", "||": "or"}  # operators of other languages
 _DEEP = "the expression nests more than 200 levels deep"
 _FLATTEN = "split it, or write sum(a, b, …) for a long chain of additions"
 
@@ -52,9 +54,15 @@ class Reader:
     """A text being read: the current token, and the limits that keep reading fast."""
 
     def __init__(
-        self, text: str, *, names: Iterable[str] | None = None, constants: Mapping[str, Const] | None = None
+        self,
+        text: str,
+        *,
+        names: Iterable[str] | None = None,
+        constants: Mapping[str, Const] | None = None,
+        reserved: Iterable[str] = (),
     ) -> None:
         self.text = text
+        self.reserved = tuple(reserved)  # what a misspelled name may have been meant to be
         self.names = None if names is None else dict.fromkeys((*names, *(constants or ())))
         self.constants = constants or {}
         self._tokens = tokens(text)
@@ -81,19 +89,25 @@ class Reader:
 
     def expect(self, spelling: str, after: str) -> None:
         if not self.takes(spelling):
-            self.unexpected(f"`{spelling}` {after}")
+            self.unexpected(f"`{spelling}` {after}", f"add `{spelling}`", (spelling,))
 
-    def finish(self, wanted: str) -> None:
+    def finish(
+        self, wanted: str, *words: str, fix: str = "remove it, or write an operator before it"
+    ) -> None:
+        """Nothing may follow; `words` are those that could have been meant."""
         if self.token.kind is not Kind.END:
-            self.unexpected(wanted)
+            self.unexpected(wanted, fix, words)
 
     def fail(self, token: Token, what: str, fix: str = "") -> NoReturn:
         raise fault(self.text, token.offset, what, fix)
 
-    def unexpected(self, wanted: str) -> NoReturn:
+    def unexpected(self, wanted: str, fix: str, words: tuple[str, ...] = ()) -> NoReturn:
+        """The current token is wrong; a misspelled operator or one of `words` is recognised."""
         if self.token.kind is Kind.END:
-            self.fail(self.token, f"the text ends where {wanted} is expected")
-        self.fail(self.token, f"unexpected `{shorten(self.token.text)}` where {wanted} is expected")
+            self.fail(self.token, f"the text ends where {wanted} is expected", fix)
+        if meant := _meant(self.token.word, words):
+            fix = f"did you mean `{meant}`?"
+        self.fail(self.token, f"unexpected `{shorten(self.token.text)}` where {wanted} is expected", fix)
 
     # Expressions. One level of nesting costs at most three Python frames.
 
@@ -127,7 +141,7 @@ class Reader:
         sign = self.advance()
         own = UNARY if sign.text == "-" else NOT
         if level > own:
-            self.fail(sign, f"`{sign.text}` needs parentheses here")
+            self.fail(sign, f"`{sign.text}` needs parentheses here", f"write `({sign.text} …)`")
         if self._levels >= MOST_LEVELS:
             self.fail(sign, _DEEP, _FLATTEN)
         inner = self._expression(own)
@@ -206,7 +220,7 @@ class Reader:
             (inner,) = self._arguments(")")
             return inner
         if token.kind is not Kind.NAME or token.text in _OPERATOR_WORDS:
-            self.unexpected("a number, a name or `(`")
+            self.unexpected("a number, a name or `(`", "write what is missing")
         self.advance()
         if token.text in CONSTANTS:
             return Const(CONSTANTS[token.text])
@@ -220,7 +234,8 @@ class Reader:
         op, arity = FUNCTIONS[token.text]
         args = self._arguments(")", several=True)
         if not arity.allows(len(args)):
-            self.fail(token, f"`{token.text}` takes {arity}, not {len(args)}")
+            fix = "add what is missing" if len(args) < arity.least else "leave out the rest"
+            self.fail(token, f"`{token.text}` takes {arity}, not {len(args)}", fix)
         return Apply(op, args)
 
     def limit(self) -> Term:
@@ -247,7 +262,7 @@ class Reader:
         self.advance()
         if word == OUTPUT:
             if (index := self.integer("the number of an output")) < 0:
-                self.unexpected("an output number from 0 on, not a negative one,")
+                self.unexpected("an output number from 0 on, not a negative one,", "the first is `output[0]`")
             self.expect("]", "after the number of the output")
             return Var(output_name(index))
         first = self.name("an action" if word == CHOSEN else "a component")
@@ -264,7 +279,7 @@ class Reader:
     def name(self, wanted: str) -> str:
         """A plain or quoted name, whatever it is."""
         if self.token.kind not in (Kind.NAME, Kind.QUOTED):
-            self.unexpected(wanted)
+            self.unexpected(wanted, "write its name")
         return self.advance().text
 
     def _variable(self, token: Token) -> Term:
@@ -272,7 +287,8 @@ class Reader:
             return self.constants[token.text]
         if self.names is None or token.text in self.names or is_reserved(token.text):
             return Var(token.text)
-        self.fail(token, f"unknown name `{shorten(token.text)}`", did_you_mean(token.text, self.names))
+        known = did_you_mean(token.text, self.names, self.reserved)
+        self.fail(token, f"unknown name `{shorten(token.text)}`", known)
 
     def number(self, token: Token) -> int | Fraction:
         try:
@@ -293,13 +309,22 @@ class Reader:
         elif self.token.kind in (Kind.NAME, Kind.QUOTED) and self.token.text in self.constants:
             value = self.constants[self.advance().text].value
         if isinstance(value, bool) or not isinstance(value, int):
-            self.fail(token, f"{wanted} has to be a whole number")
+            self.fail(token, f"{wanted} has to be a whole number", "write a number such as 3")
         return sign * value
 
     def _spend(self, digits: int, token: Token) -> None:
         self._work += digits
         if self._work > _MOST_WORK:
             self.fail(token, "the numbers of this text are too large together", "use fewer large exponents")
+
+
+def _meant(found: str, words: tuple[str, ...]) -> str:
+    """The operator or one of the `words` that a misspelled word resembles, or nothing."""
+    known = (*words, "and", "or")
+    if found in _ELSEWHERE or found in known or len(found) < 2:
+        return _ELSEWHERE.get(found, "")
+    close = get_close_matches(found.lower(), known, 1)
+    return close[0] if close else ""
 
 
 def _compared(sign: str, left: Term, right: Term) -> Term:

@@ -18,7 +18,7 @@ from surefoot.problem.property import (
     Within,
 )
 from surefoot.problem.show.terms import show, show_name
-from surefoot.problem.term import Const, Term, Var
+from surefoot.problem.term import Apply, Const, Op, Term, Var
 
 _TAKEN = (*UNARY_PATHS, *BINARY_PATHS)
 
@@ -26,8 +26,10 @@ _TAKEN = (*UNARY_PATHS, *BINARY_PATHS)
 def show_property(prop: Property) -> str:
     """The text of a property: `parse_property(show_property(p)) == p`."""
     match prop:
+        case Never(Apply(Op.NOT, (good,)), steps):
+            return f"always {show(good)}{_for_steps(steps)}"
         case Never(bad, steps):
-            return f"never {show(bad)}" + ("" if steps is None else f" for {steps} steps")
+            return f"never {show(bad)}{_for_steps(steps)}"
         case Eventually(good):
             return f"eventually {show(good)}"
         case Recurs(good):
@@ -40,6 +42,12 @@ def show_property(prop: Property) -> str:
             counted = show_name(reward) if isinstance(reward, str) else f"({show(reward)})"
             asked = f"[ {counted} until {show(until)} ]"
             return f"E{optimise or ''}{_limit(threshold)} {asked}{_starts(over, starts)}"
+
+
+def _for_steps(steps: int | None) -> str:
+    if steps == 0:
+        return " at the start"
+    return "" if steps is None else f" for {steps} steps"
 
 
 def _limit(threshold: Threshold | None) -> str:

@@ -119,6 +119,8 @@ def _layout(term: Apply) -> tuple[Layout, tuple[Term, ...]]:
     match term:
         case Apply(Op.NOT, (Apply(Op.EQ, (left, right)),)):
             return _DIFFERENT, (left, right)
+        case Apply(Op.LT | Op.LE as op, (Const() as left, right)) if not isinstance(right, Const):
+            return _TURNED[op], (right, left)  # `x > 3` is how one would write `3 < x`
         case Apply(op, args) if len(args) != _OPERANDS.get(op, len(args)):
             return _call(_FUNCTION_OF.get(op, op.value)), args  # sums of many, or a malformed term
         case _:
@@ -143,6 +145,7 @@ def _call(name: str) -> Layout:
 
 
 _DIFFERENT = _infix(" != ", COMPARE, SUM, SUM)
+_TURNED = {Op.LT: _infix(" > ", COMPARE, SUM, SUM), Op.LE: _infix(" >= ", COMPARE, SUM, SUM)}
 LAYOUT: dict[Op, Layout] = {
     **{op: _call(name) for op, name in _FUNCTION_OF.items()},
     Op.ADD: _infix(" + ", SUM, SUM, PRODUCT),

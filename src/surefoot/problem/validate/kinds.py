@@ -85,6 +85,20 @@ class _Misfit(Exception):
         self.what, self.fix = what, fix
 
 
+def converted(term: Term, kind: Kind, wanted: tuple[type, ...]) -> str:
+    """How to make a value of one of the wanted kinds from a term of another kind."""
+    if Array in wanted:
+        return "give an array of that kind"
+    if isinstance(kind, Array):
+        return f"take an element of it: `{brief(term)}[0]`"
+    if Bool in wanted:
+        compared = f"compare it with something: `{brief(term)} > 0`"
+        return "write `true` or `false`" if isinstance(term, Const) else compared
+    if isinstance(kind, Bool):
+        return f"turn it into a number: `ite({brief(term)}, 1, 0)`"
+    return "round it with floor, ceil or trc"
+
+
 def _kind_of_constant(constant: Const) -> Kind:
     if isinstance(constant.value, bool):
         return BOOL
@@ -100,7 +114,7 @@ def _all_are(term: Apply, kinds: list[Kind], wanted: tuple[type, ...], word: str
     for argument, kind in zip(term.args, kinds, strict=True):
         if not isinstance(kind, wanted):
             place = f"`{brief(argument)}` is {describe(kind)}, but `{term.op.value}` needs {word}"
-            raise _Misfit(f"{place} in `{brief(term)}`")
+            raise _Misfit(f"{place} in `{brief(term)}`", converted(argument, kind, wanted))
 
 
 def _numeric(least: int, most: int | None, result: Kind | None = None) -> Rule:
@@ -158,7 +172,7 @@ def _conditional(term: Apply, kinds: list[Kind]) -> Kind:
     _count(term, 3, 3)
     if not isinstance(kinds[0], Bool):
         what = f"the condition `{brief(term.args[0])}` of `ite` is {describe(kinds[0])}, not a truth value"
-        raise _Misfit(what)
+        raise _Misfit(what, converted(term.args[0], kinds[0], (Bool,)))
     return _agreed(term, kinds, first=1)
 
 

@@ -74,13 +74,14 @@ def _neural(policy: NeuralPolicy, environment: Environment, state: Scope, where:
 
 def _values(policy: NeuralPolicy, environment: Environment, where: str) -> None:
     if not environment.controls:
-        what = "`choose = value` needs an environment with controls"
+        what = '`choose = "value"` needs an environment with controls'
         raise InvalidProblem(what, fix="declare controls, or choose among actions", where=f"{where}.choose")
     if policy.choose is not Choose.VALUE:
         what = f"the environment has controls, but the policy chooses by {policy.choose.value}"
-        raise InvalidProblem(what, fix="use `choose = value`", where=f"{where}.choose")
+        raise InvalidProblem(what, fix='use `choose = "value"`', where=f"{where}.choose")
     if policy.actions != ():
-        raise InvalidProblem("the policy sets controls, so it has no actions", where=f"{where}.actions")
+        what = "the policy sets controls, so it has no actions"
+        raise InvalidProblem(what, fix="leave `actions` out", where=f"{where}.actions")
 
 
 def _same_number(side: str, count: int, what: str, names: Iterable[str], where: str) -> None:

@@ -19,7 +19,7 @@ from surefoot.problem.network import Network
 from surefoot.problem.show import brief, show
 from surefoot.problem.term import Const, Term
 from surefoot.problem.validate.head import not_the_outputs
-from surefoot.problem.validate.kinds import INT, REAL, describe, joined, kind_of, unbounded
+from surefoot.problem.validate.kinds import INT, converted, describe, joined, kind_of, unbounded
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +44,13 @@ class Scope:
         """The term has to be of this kind; an integer may stand where a real number is wanted."""
         found = self.kind(term, where)
         if joined(found, unbounded(wanted)) != unbounded(wanted):
-            fix = "round it with floor, ceil or trc" if found == REAL and wanted == INT else ""
             what = f"`{brief(term)}` is {describe(found)}, but {describe(unbounded(wanted))} is needed"
-            raise InvalidProblem(what, fix=fix, where=where)
+            raise InvalidProblem(what, fix=converted(term, found, (type(wanted),)), where=where)
 
     def _unknown(self, name: str) -> InvalidProblem:
         if is_reserved(name):
             return self._unknown_reserved(name)
-        return InvalidProblem(f"`{name}` is not declared", fix=did_you_mean(name, self.kinds))
+        return InvalidProblem(f"`{name}` is not declared", fix=did_you_mean(name, self.kinds, self.reserved))
 
     def _unknown_reserved(self, name: str) -> InvalidProblem:
         if not self.reserved:
