@@ -138,6 +138,15 @@ def test_a_bounded_property_holds_as_asked(toy: Path, command: Command) -> None:
     assert command("certify", result)[0] == 3
 
 
+def test_parts_of_the_wiring_can_be_given_alone(toy: Path, command: Command) -> None:
+    result = toy.with_name("result.json")
+    toy.write_text(toy.read_text().replace('choose = "value"', 'choose = "argmax"\nactions = ["up"]'))
+    asked = ("check", toy, "--property", "below_ten", "--json", result, "--quiet")
+    assert command(*asked)[0] == 2
+    assert command(*asked, "--choose", "value")[0] == 1
+    assert command("certify", result)[0] == 0
+
+
 def test_a_depth_limit_is_only_a_part_of_the_answer(toy: Path, command: Command) -> None:
     code, out, _ = command("check", toy, "--property", "never output[0] >= 13", "--depth", 1, "--quiet")
     assert code == 3

@@ -98,6 +98,9 @@ TERMS = st.recursive(LEAVES, _larger, max_leaves=12)
 @example(negate(Var("x") ** 2) ** 2)
 @example(divide(Var("x"), Const(Fraction(1, 3))))
 @example(Var("output")[3])
+@example(Const(3) < (Const(2) <= Var("x")))
+@example(Const(Fraction(-1, 3)) <= Var("x") + 1)
+@example(conjunction((Const(0) <= Var("x"), ~(Const(1) < Var("x")))))
 def test_a_shown_term_reads_back_as_itself(term: Term) -> None:
     text = show(term)
     assert parse_term(text) == term
@@ -136,6 +139,9 @@ PROPERTIES = st.one_of(
 
 @settings(max_examples=400, deadline=None)
 @given(PROPERTIES)
+@example(Never(Var("at"), 0))
+@example(Never(~~Var("x"), 0))
+@example(Never(~equal(Var("x"), 3)))
 def test_a_shown_property_reads_back_as_itself(prop: object) -> None:
     assert parse_property(show_property(prop)) == prop
 
