@@ -8,14 +8,25 @@ from fractions import Fraction
 import pytest
 
 from surefoot.certify.replay import replay
-from surefoot.problem.environment import Choice, Component, Edge, Environment, Int, Outcome, Update, Variable
+from surefoot.problem.environment import (
+    Arithmetic,
+    Choice,
+    Component,
+    Edge,
+    Environment,
+    Int,
+    Outcome,
+    Real,
+    Update,
+    Variable,
+)
 from surefoot.problem.meaning.transition import Transition
 from surefoot.problem.network import dense
-from surefoot.problem.policy import NeuralPolicy
+from surefoot.problem.policy import Branch, NeuralPolicy, ProgramPolicy
 from surefoot.problem.problem import Problem
-from surefoot.problem.property import Eventually, Never, Within
+from surefoot.problem.property import Eventually, Never, Property, Within
 from surefoot.problem.semantics import Move
-from surefoot.problem.term import Var, equal
+from surefoot.problem.term import TRUE, Var, equal
 from surefoot.verdict.verdict import Trace
 
 X = Var("x")
@@ -64,7 +75,7 @@ def test_a_true_trace_is_accepted() -> None:
         (Trace(({"x": 0}, {"x": 4}), (up(4),)), "outside its kind"),
         (Trace(({"x": 0}, {"x": 2}), (Move(UP, (0,)),)), "chooses other values"),
         (Trace(({"x": 0}, {"x": 2}), (Move(UP, (1,), {"by": 2}),)), "probability 0"),
-        (Trace(({"x": Fraction(1, 2)},), ()), "initial state"),
+        (Trace(({"x": Fraction(1, 2)},), ()), "not of its kind"),
         (Trace(({"x": 0}, {"x": 2}, {"x": 4}), (up(2),)), "one move between"),
     ],
 )
@@ -95,3 +106,42 @@ def test_a_stalled_run_ends() -> None:
 
 def test_other_properties_are_not_refuted_by_a_trace() -> None:
     assert "Eventually" in (replay(counter(Eventually(X >= 3)), GOOD) or "accepted")
+
+
+def plant(arithmetic: Arithmetic, prop: Property) -> Problem:
+    """x grows by one in each step."""
+    edge = Edge(action="up", outcomes=(Outcome(updates=(Update(X, X + 1),)),))
+    environment = Environment(
+        "plant", (Variable("x", Real()),), TRUE, (Component("world", (edge,)),), arithmetic=arithmetic
+    )
+    return Problem("plant", environment, ProgramPolicy((Branch(TRUE, "up"),)), prop)
+
+
+BIG = 2**53
+STEP = Move(Transition(((0, 0),), "up"), (0,))
+
+
+@pytest.mark.parametrize(
+    ("arithmetic", "states", "why"),
+    [
+        (Arithmetic.EXACT, [BIG, BIG + 1], None),
+        (Arithmetic.EXACT, [float(BIG), float(BIG)], "not of its kind"),
+        (Arithmetic.FLOAT64, [float(BIG), float(BIG)], None),
+        (Arithmetic.FLOAT64, [BIG, BIG + 1], "not of its kind"),
+        (Arithmetic.EXACT, [float("nan")], "not of its kind"),
+        (Arithmetic.FLOAT64, [float("inf")], "not of its kind"),
+        (Arithmetic.EXACT, [True, 2], "not of its kind"),
+    ],
+)
+def test_states_have_the_types_of_their_arithmetic(
+    arithmetic: Arithmetic, states: list[object], why: str | None
+) -> None:
+    trace = Trace(tuple({"x": x} for x in states), (STEP,) * (len(states) - 1))
+    found = replay(plant(arithmetic, Never(X >= BIG if len(states) > 1 else TRUE)), trace)
+    assert found is None if why is None else why in (found or "accepted")
+
+
+@pytest.mark.parametrize("name", ["output[0]", "stalled", "deadlocked", "chosen(up)", "at(world, here)", "u"])
+def test_a_state_cannot_bring_reserved_names_along(name: str) -> None:
+    problem = counter(Never(Var("deadlocked")))
+    assert "does not know" in (replay(problem, Trace(({"x": 0, name: True},), ())) or "accepted")

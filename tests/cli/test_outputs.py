@@ -74,7 +74,7 @@ def test_a_specification_about_a_softmax_is_refused(
     arguments = ("vnnlib", spec.with_name("net.onnx"), spec, *output, "--quiet")
     code, out, err = command(*arguments)
     assert (code, out) == (2, "")
-    assert err == f"error: the network ends in a softmax, {NOT_READ}"
+    assert err == f"error: {spec.with_name('net.onnx')}: the network ends in a softmax, {NOT_READ}"
     assert command(*arguments, "--format", "vnncomp")[:2] == (2, "")
 
 

@@ -28,6 +28,8 @@ from surefoot.problem.network import (
     frozen,
 )
 
+ORDER = ": same order but for near-ties in its rounding"
+
 
 @pytest.mark.parametrize("name", CASES)
 def test_operation_agrees_with_onnxruntime(name: str) -> None:
@@ -155,7 +157,7 @@ LAYER = {"W": W34, "b": B3}
             [
                 "argmax head dropped: outputs are the scores",
                 "log-softmax before argmax dropped: same order but for near-ties in its rounding",
-                "subtraction of log-sum-exp before argmax dropped: same order but for near-ties in its rounding",
+                f"subtraction of log-sum-exp before argmax dropped{ORDER}",
             ],
         ),
         (
@@ -168,7 +170,7 @@ LAYER = {"W": W34, "b": B3}
             ],
             [
                 "argmax head dropped: outputs are the scores",
-                "subtraction of log-sum-exp before argmax dropped: same order but for near-ties in its rounding",
+                f"subtraction of log-sum-exp before argmax dropped{ORDER}",
             ],
         ),
         ([node("Softmax", "q")], ["softmax head dropped: outputs are logits"]),

@@ -6,15 +6,14 @@ the trace fails.
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any
 
 from surefoot.errors import InvalidProblem
-from surefoot.problem.environment import Environment
+from surefoot.problem.environment import Arithmetic, Array, Environment, Kind, Real
 from surefoot.problem.names import location_key
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Within
-from surefoot.problem.semantics import State, holds, is_initial, step, transitions
+from surefoot.problem.semantics import State, conforms, holds, is_initial, step, transitions
 from surefoot.verdict.verdict import Trace
 
 
@@ -31,16 +30,14 @@ def _run(problem: Problem, trace: Trace) -> str | None:
         return "the trace needs one move between each two states"
     if trace.loop is not None:
         return "a finite run violates this property; the trace claims a loop"
-    names = _names(problem.environment)
     for number, state in enumerate(trace.states):
-        if set(state) != names:
-            odd = sorted(set(state) ^ names)[0]
-            return f"state {number} lacks or does not know `{odd}`"
+        if (why := _malformed(problem.environment, state)) is not None:
+            return f"state {number} {why}"
     if not is_initial(problem.environment, trace.states[0]):
         return "the trace does not start in an initial state"
     for number, move in enumerate(trace.moves):
         reached, claimed = step(problem, trace.states[number], move), trace.states[number + 1]
-        if not _same(reached, claimed):
+        if reached != claimed:
             return f"step {number} leads to another state than the trace says"
     return None
 
@@ -51,15 +48,27 @@ def _names(environment: Environment) -> set[str]:
     return {v.name for v in environment.variables} | {location_key(name) for name in several}
 
 
-def _same(left: State, right: State) -> bool:
-    """Equal values of equal kinds: true is not 1, and a float is not a fraction."""
-    return left == right and all(_kind(left[name]) == _kind(right[name]) for name in left)
+def _malformed(environment: Environment, state: State) -> str | None:
+    """Why this is no state at all: other names, or a value of another kind than declared."""
+    names = _names(environment)
+    if set(state) != names:
+        return f"lacks or does not know `{sorted(set(state) ^ names)[0]}`"
+    for variable in environment.variables:
+        value = state[variable.name]
+        if not conforms(value, variable.kind) or not _has_types(value, variable.kind, environment.arithmetic):
+            return f"gives `{variable.name}` the value {value!r}, which is not of its kind"
+    for component in environment.components:
+        index = state.get(location_key(component.name), 0)
+        if type(index) is not int or not 0 <= index < len(component.locations):
+            return f"puts `{component.name}` into a location that it does not have"
+    return None
 
 
-def _kind(value: Any) -> object:
-    if isinstance(value, tuple):
-        return tuple(_kind(v) for v in value)
-    return int if isinstance(value, Fraction) else type(value)
+def _has_types(value: Any, kind: Kind, arithmetic: Arithmetic) -> bool:
+    """Real numbers are floats in float64 environments and exact in the others."""
+    if isinstance(kind, Array):
+        return all(_has_types(v, kind.element, arithmetic) for v in value)
+    return not isinstance(kind, Real) or isinstance(value, float) is (arithmetic is Arithmetic.FLOAT64)
 
 
 def _violation(problem: Problem, trace: Trace) -> str | None:

@@ -8,7 +8,7 @@ from math import inf, isfinite, nextafter
 
 import numpy as np
 
-from surefoot.encode.expand import Scope, expand_scalar
+from surefoot.encode.expand import Scope, expand_scalar, undefined
 from surefoot.encode.interval import End, Kinds, Scalar, interval
 from surefoot.encode.layout import fresh
 from surefoot.encode.sort import as_number, is_float32
@@ -20,7 +20,7 @@ from surefoot.problem.names import output_name
 from surefoot.problem.network import Network
 from surefoot.problem.policy import NeuralPolicy
 from surefoot.problem.show import show
-from surefoot.problem.term import Term
+from surefoot.problem.term import FALSE, Apply, Const, Op, Term
 
 _LARGEST = Fraction(10) ** 300  # a bound beyond this is no bound for float64 arithmetic
 
@@ -63,7 +63,16 @@ def observed(policy: NeuralPolicy, scope: Scope, kinds: Kinds) -> tuple[Term, ..
             f"network `{policy.network.name}` has {policy.network.width} inputs, "
             f"but {len(policy.observe)} terms are observed"
         )
-    return tuple(as_number(expand_scalar(t, scope), kinds) for t in policy.observe)
+    return tuple(_total(t, scope, kinds) for t in policy.observe)
+
+
+def _total(seen: Term, scope: Scope, kinds: Kinds) -> Term:
+    """An observed term with some value everywhere: a state where it has none must not vanish from the query.
+
+    What the network says there means nothing; `escape` tells of such states.
+    """
+    inner, unclear = as_number(expand_scalar(seen, scope), kinds), undefined(seen, scope, kinds)
+    return inner if unclear == FALSE else Apply(Op.ITE, (unclear, Const(0), inner))
 
 
 def unbounded(policy: NeuralPolicy, scope: Scope, kinds: Kinds) -> Term | None:

@@ -140,7 +140,8 @@ def _shielded(inner: Policy, permits: Term, fallback: Policy, setting: Setting) 
     proposed = _decision(inner, setting)
     controls = setting.environment.controls
     if controls:
-        names = {c.name: value for c, value in zip(controls, proposed.controls, strict=True)}
+        values = proposed.controls or tuple(Const(0) for _ in controls)  # no branch applies: undefined anyway
+        names = {c.name: value for c, value in zip(controls, values, strict=True)}
     else:
         own = action_names(inner, setting.environment)
         names = {chosen_name(a): proposed.picks.get(a, FALSE) for a in own}

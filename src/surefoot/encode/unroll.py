@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from surefoot.encode.concrete import Candidate
-from surefoot.encode.expand import expand_scalar
+from surefoot.encode.expand import expand_scalar, opposite, undefined
 from surefoot.encode.interval import Kinds
 from surefoot.encode.layout import at_step, value_of
 from surefoot.encode.leap import Leap
@@ -52,6 +52,14 @@ class Encoded:
     def condition(self, term: Term, step: int) -> Term:
         """A condition of a property, about one state of the run."""
         return self._at(expand_scalar(term, self.system.names_in(term)), step)
+
+    def undefined(self, term: Term, step: int) -> Term:
+        """A condition of a property, or the policy that it asks about, has no value in one state."""
+        system, scope = self.system, self.system.names_in(term)
+        unclear = undefined(term, scope, {**system.layout.kinds, **system.decision_kinds})
+        if free_names(expand_scalar(term, scope)) & set(system.decision_kinds):
+            unclear = disjunction((unclear, opposite(system.orderly)))
+        return self._at(unclear, step)
 
     def ended(self, step: int) -> Term:
         """The run cannot go on: policy and environment together permit no transition."""

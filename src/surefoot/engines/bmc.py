@@ -124,6 +124,13 @@ class Bmc:
                         return Unknown(REASONS[why], f"k = {k}: {detail}")
             if encoded.faithful is not None:
                 return Doubt(Unknown(Reason.INCOMPLETE, encoded.faithful))
+            if (unclear := meaningless(encoded, problem, k)) != FALSE:
+                match ask(unclear):
+                    case Sat():
+                        text = f"the property has no value in some state after {k} steps"
+                        return Doubt(Unknown(Reason.INCOMPLETE, text))
+                    case Undecided(why, detail):
+                        return Unknown(REASONS[why], f"k = {k}: {detail}")
             return self._frontier(encoded, k, ask, deeper)
 
     def _frontier(self, encoded: Encoded, k: int, ask: Ask, deeper: bool) -> Clear | Doubt | Verdict:
@@ -174,14 +181,28 @@ def violation(encoded: Encoded, problem: Problem, k: int) -> Term:
             raise TypeError(f"bmc does not decide {type(other).__name__}")
 
 
+def meaningless(encoded: Encoded, problem: Problem, k: int) -> Term:
+    """The condition under which the property has no value in the last state: division by zero, say."""
+    match problem.property:
+        case Never(bad):
+            return encoded.undefined(bad, k)
+        case Within(good, _, after):
+            return encoded.undefined(good, k) if k >= after else FALSE
+        case _:
+            return FALSE
+
+
 def confirmed(problem: Problem, encoded: Encoded, model: Assignment) -> Trace | str:
     """The candidate as a true run that violates the property, or why it is none."""
     trace = concretise(problem, encoded.decode(model))
     if isinstance(trace, str) or not isinstance(problem.property, Never):
         return trace
-    for number, state in enumerate(trace.states):
-        if holds(problem, state, problem.property.bad):
-            return Trace(trace.states[: number + 1], trace.moves[:number])
+    try:
+        for number, state in enumerate(trace.states):
+            if holds(problem, state, problem.property.bad):
+                return Trace(trace.states[: number + 1], trace.moves[:number])
+    except Undefined as error:
+        return str(error)
     return "its last state is not bad in float32"
 
 

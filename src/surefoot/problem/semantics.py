@@ -6,7 +6,9 @@ Decided here, once:
   that are not among its actions stay the environment's choice. Ties go to the lowest output.
 - An inapplicable choice stalls: only the environment's own transitions remain. A state without any enabled
   transition is deadlocked. Neither is silently replaced by another action.
-- Guards decide what is enabled; values that the environment chooses must satisfy `assuming`.
+- Guards decide what is enabled; values that the environment chooses must satisfy `assuming`. Where nothing
+  satisfies it the assumption cannot be kept: such a run is not one of the environment's, and it neither goes
+  on nor counts as ended.
 - Synchronised edges read the same state; updates of one index happen at once, lower indices first.
 - A value outside its variable's kind is an error of the model, not a state.
 """
@@ -17,10 +19,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import product
+from math import isfinite
 from typing import Any, TypeAlias
 
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.problem.environment import (
+    Arithmetic,
     Array,
     Bool,
     Choice,
@@ -82,7 +86,10 @@ def conforms(value: Any, kind: Kind) -> bool:
         case Real(low, high, float32):
             if not isinstance(value, int | Fraction | float) or isinstance(value, bool):
                 return False
-            if float32 and Fraction(float(round_to_float32(value))) != value:
+            if isinstance(value, float) and not isfinite(value):
+                return False
+            nearest = round_to_float32(value) if float32 else None
+            if nearest is not None and not (isfinite(nearest) and Fraction(float(nearest)) == value):
                 return False
             return (low is None or low <= value) and (high is None or value <= high)
         case Array(element, length):
@@ -191,10 +198,24 @@ def _write(
 ) -> None:
     value = evaluate(update.value, before, environment.arithmetic)
     name, path = _place(environment, update.target, before)
+    if environment.arithmetic is Arithmetic.FLOAT64 and _holds_reals(environment, name):
+        value = _as_floats(value)
     if (name, path) in written:
         raise Undefined(f"`{name}` is written twice in one step")
     written.add((name, path))
     after[name] = _placed(after[name], path, value)
+
+
+def _holds_reals(environment: Environment, name: str) -> bool:
+    kind = next(v.kind for v in environment.variables if v.name == name)
+    while isinstance(kind, Array):
+        kind = kind.element
+    return isinstance(kind, Real)
+
+
+def _as_floats(value: Any) -> Any:
+    """Whole numbers that a float64 environment writes into real variables are floats from then on."""
+    return tuple(_as_floats(v) for v in value) if isinstance(value, tuple) else float(value)
 
 
 def _place(environment: Environment, target: Term, before: Mapping[str, Any]) -> tuple[str, tuple[int, ...]]:
@@ -275,8 +296,9 @@ def step(problem: Problem, state: State, move: Move) -> State:
 
 def holds(problem: Problem, state: State, condition: Term) -> bool:
     """Does the state satisfy a condition, which may also mention the names of `problem/names.py`?"""
-    names = dict(state)
-    for name in free_names(condition) - set(state):
+    own = {v.name for v in problem.environment.variables}
+    names = {name: state[name] for name in own}
+    for name in free_names(condition) - own:
         names[name] = _reserved(problem, state, name)
     return bool(evaluate(condition, names, problem.environment.arithmetic))
 

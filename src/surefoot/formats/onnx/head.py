@@ -16,6 +16,7 @@ from surefoot.formats.onnx.file import Graph, Step, tensor
 
 # After an argmax, these only rename, retype or reshape the chosen index.
 _WRAPPERS = ("Cast", "Identity", "Reshape", "Squeeze", "Unsqueeze")
+_ORDER = ": same order but for near-ties in its rounding"
 _SOFTMAXES = {"Softmax": "softmax", "LogSoftmax": "log-softmax"}
 
 
@@ -58,10 +59,10 @@ def _before_argmax(graph: Graph, producers: Mapping[str, Step], last: Step) -> H
     while (step := producers.get(scores)) is not None and not step.domain and len(axes) <= len(producers):
         if step.op in _SOFTMAXES and step.inputs:
             axes.append((step.where, _axis(graph, step)))
-            notes.append(f"{_SOFTMAXES[step.op]} before argmax dropped: same order but for near-ties in its rounding")
+            notes.append(f"{_SOFTMAXES[step.op]} before argmax dropped{_ORDER}")
         elif (sums := _normaliser(graph, producers, step)) is not None:
             axes.append(sums)
-            notes.append("subtraction of log-sum-exp before argmax dropped: same order but for near-ties in its rounding")
+            notes.append(f"subtraction of log-sum-exp before argmax dropped{_ORDER}")
         else:
             break
         scores = step.inputs[0]

@@ -31,6 +31,7 @@ def run(
     seconds: float,
     maximise: Mapping[int, float] | None = None,
     enough: float | None = None,
+    tolerance: float = TOLERANCE,
 ) -> Found | Unsat | Undecided:
     """Any solution, or the one that maximises a sum of columns; `enough`: stop at this objective."""
     import highspy
@@ -42,8 +43,8 @@ def run(
         "output_flag": False,
         "threads": 1,
         "random_seed": seed,
-        "primal_feasibility_tolerance": TOLERANCE,
-        "mip_feasibility_tolerance": TOLERANCE,
+        "primal_feasibility_tolerance": tolerance,
+        "mip_feasibility_tolerance": tolerance,
     }
     if not isinf(seconds):
         options["time_limit"] = max(0.01, seconds)

@@ -16,6 +16,7 @@ from surefoot.query.bounds import Interval, interval
 from surefoot.query.formula import All, AnyOf, Atom, Formula, Relation
 from surefoot.query.linear import Linear
 
+DROPPED = 1e-9  # HiGHS silently drops matrix entries below this size
 _ROUNDING = Fraction(1, 2**50)  # relative error of a coefficient and of its product with a value
 
 
@@ -69,6 +70,7 @@ class Program:
     names: dict[str, int] = field(default_factory=dict)
     truths: frozenset[str] = frozenset()
     posted: list[Posted] = field(default_factory=list)
+    activity: float = 0.0  # the largest product of a coefficient and a bounded column
     margin: float = 0.0  # largest margin asked for; 0: none
     strict_margin: int | None = None  # the column of the margin of strict comparisons
     other_margin: int | None = None  # ... and of the others
@@ -84,11 +86,31 @@ class Program:
         self.names[name] = self.column(rounded_down(bounds[0]), rounded_up(bounds[1]), whole)
 
     def row(self, low: float, high: float, entries: dict[int, float]) -> None:
+        """low <= sum of entries <= high; what HiGHS would drop is left out and the row relaxed by it."""
+        lost = 0.0
+        for column, value in list(entries.items()):
+            if abs(value) < DROPPED:
+                del entries[column]
+                if value:
+                    lost = nextafter(lost + self._largest(column, value), inf)
+        if lost:
+            low, high = nextafter(low - lost, -inf), nextafter(high + lost, inf)
+        self.activity = max(self.activity, *(self._largest(c, v) for c, v in entries.items()), 0.0)
         self.row_low.append(low)
         self.row_high.append(high)
         self.starts.append(len(self.indices))
         self.indices.extend(entries)
         self.values.extend(entries.values())
+
+    def _largest(self, column: int, coefficient: float) -> float:
+        """The largest size of coefficient times column, rounded up."""
+        size = max(abs(self.low[column]), abs(self.high[column]))
+        if size == inf:
+            if abs(coefficient) < DROPPED:
+                fix = "give bounds for every quantity"
+                raise Unsupported("a tiny coefficient stands before a quantity without bounds", fix=fix)
+            return 0.0
+        return nextafter(abs(coefficient) * size, inf)
 
     def with_margin(self, largest: float) -> None:
         """From now on, posted inequalities leave room: as much as the two margin columns say."""

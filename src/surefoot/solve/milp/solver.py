@@ -28,6 +28,9 @@ from surefoot.solve.remote import Question, remote_session
 
 _SEARCH_MARGIN = 1e-3  # how much room a search for inner points asks for at most
 _ENOUGH = 1e-6  # ... and with how much it is content
+_SAFE = 1e5  # products up to this size: "infeasible" was never seen to be wrong
+_UNTRUSTED = 1e8  # ... and beyond this one it is not believed at all
+_WIDE = 1e-6  # tolerance of the second opinion in between
 _DENOMINATORS = (10**3, 10**6)  # tried for points on a boundary, where floats miss by a hair
 
 
@@ -96,7 +99,7 @@ def decide(query: Query, seed: int, seconds: float) -> Answer:
             enough=_ENOUGH if margin else None,
         )
         if isinstance(found, Unsat):
-            return found
+            return _believed(program, seed, deadline) if not trouble else _contradiction(trouble)
         if isinstance(found, Undecided):
             return Undecided(found.why, "; ".join(filter(None, (found.detail, trouble))))
         for assignment in _candidates(lowered, program, found.values, seed, deadline):
@@ -104,6 +107,26 @@ def decide(query: Query, seed: int, seconds: float) -> Answer:
             if complaint is None:
                 return Sat(assignment)
             trouble = trouble or complaint
+    return _contradiction(trouble)
+
+
+def _believed(program: Program, seed: int, deadline: float) -> Answer:
+    """ "Infeasible" from HiGHS, as far as it may be trusted at this size of numbers.
+
+    With large products the tight tolerance is below what float64 keeps, and HiGHS then calls feasible
+    problems infeasible. A second run with a wide tolerance has to agree; beyond a size nothing is believed.
+    """
+    if program.activity > _UNTRUSTED:
+        return Undecided(Why.NUMERICS, f"numbers of size {program.activity:.1e} are beyond HiGHS's precision")
+    if program.activity > _SAFE:
+        again = highs.run(program, seed=seed, seconds=deadline - monotonic(), tolerance=_WIDE)
+        if isinstance(again, highs.Found):
+            return Undecided(Why.NUMERICS, f"feasible within {_WIDE:g}, not within {highs.TOLERANCE:g}")
+        return again
+    return Unsat()
+
+
+def _contradiction(trouble: str) -> Undecided:
     return Undecided(Why.NUMERICS, f"solutions within {highs.TOLERANCE:g} only: {trouble}")
 
 
