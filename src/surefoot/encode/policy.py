@@ -187,7 +187,7 @@ def _chosen(policy: NeuralPolicy, outputs: tuple[Var, ...], setting: Setting) ->
         case Choose.SAMPLE:
             return Decided(dict.fromkeys(names, TRUE), opposite(conjunction(tuple(enabled))))
         case Choose.VALUE:
-            raise InvalidProblem("`choose = value` needs an environment with controls")
+            raise InvalidProblem('`choose = "value"` needs an environment with controls')
         case Choose.ARGMAX:
             picked = _best(outputs, [TRUE] * len(names), setting)
             missed = (conjunction((p, opposite(e))) for p, e in zip(picked, enabled, strict=True))

@@ -11,6 +11,7 @@ from surefoot.certify.replay import replay
 from surefoot.cli.model import Loaded, load_source
 from surefoot.cli.output import sha256
 from surefoot.errors import InvalidProblem
+from surefoot.formats.inert.file import require_file
 from surefoot.formats.result_json import StoredResult, from_json
 from surefoot.transform.discretise import discretise
 from surefoot.verdict.verdict import Trace
@@ -74,8 +75,7 @@ def _without_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 def read_results(path: Path) -> list[StoredResult]:
     """The results in a JSON file, one or several."""
-    if not path.is_file():
-        raise InvalidProblem("no such file", where=str(path))
+    require_file(path)
     if path.stat().st_size > LARGEST_BYTES:
         raise InvalidProblem("larger than 256 MB", where=str(path))
     try:

@@ -10,7 +10,8 @@ from typing import Any
 import click
 
 from surefoot.cli.output import sha256
-from surefoot.errors import InvalidProblem, MissingBackend
+from surefoot.errors import MissingBackend
+from surefoot.formats.inert.file import require_file
 
 SAMPLES = 10_000
 
@@ -36,8 +37,7 @@ def inspect(
     as_json: bool,
 ) -> int:
     """Describe a network, a policy, a VNN-LIB specification or a problem file."""
-    if not file.is_file():
-        raise InvalidProblem("no such file" if not file.exists() else "not a file", where=str(file))
+    require_file(file)
     if file.suffix == ".toml":
         facts = _problem_facts(file)
     elif ".vnnlib" in file.suffixes:

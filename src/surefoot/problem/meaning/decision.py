@@ -160,7 +160,7 @@ def _neural_action(
                 shares if own else {}, outputs=outputs, stalls=bool(own) and not set(names) <= own
             )
         case Choose.VALUE:
-            raise InvalidProblem("`choose = value` needs an environment with controls")
+            raise InvalidProblem('`choose = "value"` needs an environment with controls')
 
 
 def _controls(policy: Policy, environment: Environment, state: Mapping[str, Any]) -> Decision:
