@@ -86,7 +86,8 @@ def _decision(policy: Policy, setting: Setting) -> Decided:
             return _neural(policy, setting)
         case ProgramPolicy(branches):
             # Without actions to stall on, a program in which no branch applies has no meaning.
-            decided = Decided(undefined=TRUE) if setting.environment.controls else Decided(stalls=TRUE)
+            nothing = tuple(Const(0) for _ in setting.environment.controls)
+            decided = Decided(controls=nothing, undefined=TRUE) if nothing else Decided(stalls=TRUE)
             for branch in reversed(branches):
                 decided = _either(branch.when, _branch(branch.then, setting), decided, setting)
             return decided
@@ -140,8 +141,7 @@ def _shielded(inner: Policy, permits: Term, fallback: Policy, setting: Setting) 
     proposed = _decision(inner, setting)
     controls = setting.environment.controls
     if controls:
-        values = proposed.controls or tuple(Const(0) for _ in controls)  # no branch applies: undefined anyway
-        names = {c.name: value for c, value in zip(controls, values, strict=True)}
+        names = {c.name: value for c, value in zip(controls, proposed.controls, strict=True)}
     else:
         own = action_names(inner, setting.environment)
         names = {chosen_name(a): proposed.picks.get(a, FALSE) for a in own}
