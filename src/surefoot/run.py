@@ -14,8 +14,10 @@ from surefoot.engines.protocol import Engine
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Real
 from surefoot.problem.meaning.inference import contains_float32
-from surefoot.problem.policy import NeuralPolicy
+from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
+from surefoot.problem.property import Never, Within
+from surefoot.problem.term import Apply, Const, Op, Term
 from surefoot.problem.validate import validate
 from surefoot.transform.discretise import discretise
 from surefoot.verdict.verdict import Reason, Result, Unknown, Vacuous, Verdict, Violated
@@ -41,7 +43,7 @@ def verify(
     if (why := engine.objection(executed)) is not None:
         raise Unsupported(why, fix="run `surefoot engines MODEL` to see which engine can take it")
     searching = budget.elapsed()
-    verdict = _without_starts(executed) or _guarded(engine, executed, budget)
+    verdict = _vacuous(executed) or _guarded(engine, executed, budget)
     replaying = budget.elapsed()
     verdict, certified = certify(executed, lift(verdict))
     timings = {"search": replaying - searching, "certify": budget.elapsed() - replaying}
@@ -90,14 +92,46 @@ def choose(problem: Problem, engines: Iterable[Engine]) -> Engine:
     raise Unsupported("no engine can take this problem (" + "; ".join(objections) + ")")
 
 
-def _without_starts(problem: Problem) -> Vacuous | None:
-    """A variable restricted to float32 may have no value at all, which no solver over the reals can see."""
+def _vacuous(problem: Problem) -> Vacuous | None:
+    """Reasons that no solver sees: a condition that nothing can meet, a float32 kind without any value."""
+    match problem.property:
+        case Never(bad) if settled(bad) is False:
+            return Vacuous("the condition of the property is false in every state")
+        case Within(good) if settled(good) is True:
+            return Vacuous("the condition of the property is true in every state")
     for variable in problem.environment.variables:
         match variable.kind:
             case Real(Fraction() | int() as low, Fraction() | int() as high, True):
                 if not contains_float32(Fraction(low), Fraction(high)):
                     return Vacuous(f"`{variable.name}` lies between two neighbouring float32 numbers")
     return None
+
+
+def settled(condition: Term) -> bool | None:
+    """The value of a condition that has the same one everywhere, as far as its form shows."""
+    match condition:
+        case Const(bool() as value):
+            return value
+        case Apply(Op.LE | Op.EQ, (left, right)) if left == right:
+            return True
+        case Apply(Op.LT, (left, right)) if left == right:
+            return False
+        case Apply(Op.NOT, (inner,)):
+            opposite = settled(inner)
+            return None if opposite is None else not opposite
+        case Apply(Op.AND, parts):
+            return _combined([settled(p) for p in parts], False)
+        case Apply(Op.OR, parts):
+            return _combined([settled(p) for p in parts], True)
+        case _:
+            return None
+
+
+def _combined(values: list[bool | None], deciding: bool) -> bool | None:
+    """One deciding value is enough; the other one must hold of all parts."""
+    if deciding in values:
+        return deciding
+    return None if None in values else not deciding
 
 
 def _guarded(engine: Engine, problem: Problem, budget: Budget) -> Verdict:
@@ -126,6 +160,8 @@ def notes(problem: Problem) -> tuple[str, ...]:
         found.append("the environment is an over-approximation: a trace may not exist in the real system")
     if isinstance(problem.policy, NeuralPolicy):
         found += [*problem.policy.notes, *problem.policy.network.notes]
+        if problem.policy.choose in (Choose.ARGMAX, Choose.ARGMAX_APPLICABLE):
+            found.append("ties: the lowest output in a trace; `holds` covers every action within rounding")
     return tuple(dict.fromkeys(found))
 
 

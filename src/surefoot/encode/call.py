@@ -22,6 +22,7 @@ from surefoot.problem.policy import NeuralPolicy
 from surefoot.problem.show import show
 from surefoot.problem.term import FALSE, Apply, Const, Op, Term
 
+MAY_OVERFLOW = "may overflow in float32"
 _LARGEST = Fraction(10) ** 300  # a bound beyond this is no bound for float64 arithmetic
 
 
@@ -48,7 +49,7 @@ def network_call(
         inexact = not all(is_float32(t, kinds) for t in inputs)
         errors = error_bounds(network, low, high, input_rounding=inexact)
         slack = tuple(Fraction(float(e)) if isfinite(e) else Fraction(0) for e in errors)
-        doubt = f"network `{network.name}` may overflow in float32" if overflows(network, low, high) else ""
+        doubt = f"network `{network.name}` {MAY_OVERFLOW}" if overflows(network, low, high) else ""
     names = tuple(fresh(output_name(i), taken) for i in range(network.outputs))
     for i, name in enumerate(names):
         allowed = slack[i] if slack else Fraction(0)

@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from surefoot.encode.call import MAY_OVERFLOW
 from surefoot.encode.concrete import concretise
 from surefoot.encode.unroll import Encoded, unroll
 from surefoot.encode.unroll import objection as encoding_objection
@@ -120,10 +121,11 @@ class Bmc:
                 match ask(goal):
                     case Sat(assignment):
                         return self._confirm(problem, encoded, goal, assignment, budget)
-                    case Undecided(why, detail):
+                    case Undecided(why, detail) if encoded.faithful is None or why is Why.TIMEOUT:
                         return Unknown(REASONS[why], f"k = {k}: {detail}")
             if encoded.faithful is not None:
-                return Doubt(Unknown(Reason.INCOMPLETE, encoded.faithful))
+                overflow = encoded.faithful.endswith(MAY_OVERFLOW)
+                return Doubt(Unknown(Reason.OVERFLOW if overflow else Reason.INCOMPLETE, encoded.faithful))
             if (unclear := meaningless(encoded, problem, k)) != FALSE:
                 match ask(unclear):
                     case Sat():

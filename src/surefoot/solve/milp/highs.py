@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.errors import MissingBackend, SolverFailure
+from surefoot.errors import MissingBackend
 from surefoot.query.query import Undecided, Unsat, Why
 from surefoot.solve.milp.program import Program
 
@@ -53,7 +53,7 @@ def run(
     for name, value in options.items():
         solver.setOptionValue(name, value)
     if solver.passModel(_model(highspy, program, maximise or {})) == highspy.HighsStatus.kError:
-        raise SolverFailure("HiGHS refused the model")
+        return Undecided(Why.NUMERICS, "HiGHS refuses numbers of this size")
     solver.run()
     return _answer(highspy, solver)
 
