@@ -95,6 +95,10 @@ def _evidence(problem: Problem, result: Result) -> list[str]:
 def _trace(problem: Problem, trace: Trace) -> list[str]:
     executed, _ = discretise(problem)
     rows = [_row(executed, state) for state in trace.states]
+    for row, move in zip(rows, trace.moves, strict=False):
+        taken = move.transition.label or "silent"
+        if row.get("action", taken) != taken and not row["action"].startswith(f"{taken} "):
+            row["taken"] = f"{taken} (the environment's own)"
     names = list(dict.fromkeys(name for row in rows for name in row))
     if len(names) > COLUMNS:
         return [
@@ -120,14 +124,16 @@ def _row(problem: Problem, state: State) -> dict[str, str]:
         if len(component.locations) > 1:
             row[component.name] = component.locations[state[f"@{component.name}"]]
     made = decision(problem, state)
-    if made is not None:
-        row |= {f"output[{i}]": f"{o:.7g}" for i, o in enumerate(made.outputs or ())}
+    if made is None:
+        return row
+    row |= {f"output[{i}]": f"{o:.7g}" for i, o in enumerate(made.outputs or ())}
+    if list(made.controls.values()) != list(made.outputs or ()):
         row |= {name: number(value) for name, value in made.controls.items()}
-        if made.actions:
-            row["action"] = " or ".join(made.actions) if len(made.actions) < 4 else "sampled"
-            row["action"] += " (not enabled: stalls)" if made.stalls else ""
-        if not enabled(environment, state, made.controls):
-            row["action"] = "none enabled: deadlock"
+    if made.actions:
+        row["action"] = " or ".join(made.actions) if len(made.actions) < 4 else "sampled"
+        row["action"] += " (not enabled: stalls)" if made.stalls else ""
+    if any(c.edges for c in environment.components) and not enabled(environment, state, made.controls):
+        row["action"] = "none enabled: deadlock"
     return row
 
 

@@ -74,7 +74,7 @@ def vnnlib(
     if json_path == "-":
         write_json([(problem, result)], json_path, quiet)
     else:
-        print(competition(problem, result))
+        print(competition(problem, result).rstrip())
         write_json([(problem, result)], json_path, quiet)
     return exit_code(result)
 

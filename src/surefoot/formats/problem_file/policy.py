@@ -96,12 +96,7 @@ def _program(entry: Entry, declared: Declarations) -> ProgramPolicy:
         path = f"policy.branches[{len(branches)}]"
         declared.places[path] = own
         branches.append(_branch(own, path, declared))
-    picked = tuple(dict.fromkeys(b.then for b in branches if isinstance(b.then, str)))
-    actions = fields["actions"].strings() if "actions" in fields else picked
-    for number, action in enumerate(picked if "actions" not in fields else ()):
-        first = next(i for i, b in enumerate(branches) if b.then == action)
-        declared.places[f"policy.actions[{number}]"] = declared.places[f"policy.branches[{first}].then"]
-    return ProgramPolicy(tuple(branches), actions)
+    return ProgramPolicy(tuple(branches), fields["actions"].strings() if "actions" in fields else ())
 
 
 def _branch(entry: Entry, path: str, declared: Declarations) -> Branch:

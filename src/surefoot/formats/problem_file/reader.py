@@ -21,7 +21,7 @@ from surefoot.problem.parse import parse_property
 from surefoot.problem.policy import Policy, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Property
-from surefoot.problem.validate import validate
+from surefoot.problem.validate import environment_labels, validate
 
 KEYS = (
     "name",
@@ -96,6 +96,8 @@ def _read(path: Path, constants: Mapping[str, Override]) -> _File:
         declared = declarations(top, constants)
         setting = environment(name, top, declared)
         acting = described_policy(top["policy"], path.parent, declared) if "policy" in top else None
+        if isinstance(acting, ProgramPolicy) and not acting.actions and not setting.controls:
+            acting = replace(acting, actions=environment_labels(setting))
         properties: dict[str, Property] = {}
         for key, entry in top["properties"].table().items() if "properties" in top else ():
             properties[key] = entry.inside(lambda text: _property(text, declared))
