@@ -12,6 +12,7 @@ import click
 from surefoot.cli.output import sha256
 from surefoot.errors import MissingBackend
 from surefoot.formats.inert.file import require_file
+from surefoot.problem.network import Activation, Combine, Elementwise, Node
 
 SAMPLES = 10_000
 
@@ -60,7 +61,7 @@ def _policy_facts(
     loaded = load_policy(file, output=output, normalization=statistics, activation=activation)
     network = loaded.network
     widths = network.widths()
-    nodes = [f"{n.__class__.__name__.lower()} {w}" for n, w in zip(network.nodes, widths[1:], strict=True)]
+    nodes = [f"{kind_of(n)} {w}" for n, w in zip(network.nodes, widths[1:], strict=True)]
     return {
         "kind": loaded.kind,
         "inputs": network.width,
@@ -71,6 +72,19 @@ def _policy_facts(
         "network digest": network.digest(),
         "notes": list(dict.fromkeys((*loaded.notes, *network.notes))),
     }
+
+
+def kind_of(node: Node) -> str:
+    """A node in one word: what it computes."""
+    match node:
+        case Activation(shape=shape):
+            return shape.value
+        case Elementwise(kind=kind):
+            return f"{kind.value} constant"
+        case Combine(pairing=pairing):
+            return pairing.value
+        case _:
+            return type(node).__name__.lower()
 
 
 def _comparison(file: Path, output: str | None, samples: int, seed: int) -> dict[str, Any]:
