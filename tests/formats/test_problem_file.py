@@ -57,16 +57,6 @@ def load(path: Path, output: str | None = None) -> LoadedPolicy:
     return LoadedPolicy(network, "scores", "test", notes=(NOT_NORMALISED,))
 
 
-@pytest.fixture
-def write(tmp_path: Path):
-    def written(text: str, name: str = "model.toml") -> Path:
-        path = tmp_path / name
-        path.write_text(text, encoding="utf-8")
-        return path
-
-    return written
-
-
 def blocks(page: str, language: str) -> list[str]:
     text = (PAGES / page).read_text(encoding="utf-8")
     return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.formats.test_problem_file import BODY, PROGRAM, load
 
 from surefoot.errors import InvalidProblem
-from surefoot.formats.loaded_policy import LoadedPolicy
 from surefoot.formats.normalize import NOT_NORMALISED
 from surefoot.formats.problem_file import read_problem
 from surefoot.formats.wiring import (
@@ -25,7 +25,6 @@ from surefoot.problem.environment import (
     Real,
 )
 from surefoot.problem.meaning.inference import infer
-from surefoot.problem.network import dense
 from surefoot.problem.parse import parse_term
 from surefoot.problem.policy import Choose, EdgesOf, NeuralPolicy
 from surefoot.problem.term import Const, Var
@@ -33,38 +32,8 @@ from surefoot.problem.window import window
 
 t = parse_term
 PAGES = Path(__file__).parents[2] / "docs" / "reference"
-BODY = """
-[variables]
-x = "int 0..3"
-[[edges]]
-action = "go"
-[[edges]]
-action = "stay"
-"""
-PROGRAM = """
-[policy.program]
-branches = [{ action = "go" }]
-"""
-
-
 NETWORK = '[policy]\nfile = "net.onnx"\nobserve = ["x", "x / N"]\nactions = ["go", "stay"]\n'
 ASKED = '[properties]\na = "never x = 1"\n[constants]\nN = 4\n'
-
-
-def load(path: Path, output: str | None = None) -> LoadedPolicy:
-    """Two outputs from two inputs, whatever the file is called."""
-    network = dense([(np.eye(2), np.zeros(2))], name=path.name if output is None else f"{path.name}:{output}")
-    return LoadedPolicy(network, "scores", "test", notes=(NOT_NORMALISED,))
-
-
-@pytest.fixture
-def write(tmp_path: Path):
-    def written(text: str, name: str = "model.toml") -> Path:
-        path = tmp_path / name
-        path.write_text(text, encoding="utf-8")
-        return path
-
-    return written
 
 
 def test_a_network_is_wired_by_the_file_by_a_sidecar_or_by_options(write, tmp_path: Path) -> None:
