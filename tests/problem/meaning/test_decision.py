@@ -4,6 +4,7 @@ from fractions import Fraction
 from math import exp
 
 import pytest
+from tests.problem.test_semantics import N, X, add, asked, constant_outputs, counter, labels
 
 from surefoot.problem.environment import (
     Arithmetic,
@@ -11,7 +12,6 @@ from surefoot.problem.environment import (
     Control,
     Edge,
     Environment,
-    Int,
     Outcome,
     Real,
     Update,
@@ -26,44 +26,15 @@ from surefoot.problem.policy import (
     Choose,
     NeuralPolicy,
     OraclePolicy,
-    Policy,
     ProgramPolicy,
     ShieldedPolicy,
 )
-from surefoot.problem.problem import Problem
-from surefoot.problem.property import Never
 from surefoot.problem.semantics import (
     decision,
     holds,
     successors,
-    transitions,
 )
-from surefoot.problem.term import FALSE, TRUE, Const, Term, Var, equal
-
-N, X = Var("n"), Var("x")
-
-
-def add(amount: int, guard: Term = TRUE, action: str | None = None) -> Edge:
-    return Edge(action=action, guard=guard, outcomes=(Outcome(updates=(Update(N, N + amount),)),))
-
-
-def counter(*edges: Edge) -> Environment:
-    return Environment("counter", (Variable("n", Int(0, 5)),), equal(N, 0), (Component("c", edges),))
-
-
-def asked(environment: Environment, policy: Policy | None) -> Problem:
-    return Problem("test", environment, policy, Never(FALSE))
-
-
-def constant_outputs(*outputs: float, choose: Choose = Choose.ARGMAX) -> NeuralPolicy:
-    """A network with one input and fixed outputs, for the actions `a`, `b`, …"""
-    network = dense([([[0]] * len(outputs), list(outputs))])
-    return NeuralPolicy(network, (N,), tuple("abcdef"[: len(outputs)]), choose)
-
-
-def labels(problem: Problem, state: dict[str, object]) -> list[str | None]:
-    return [t.label for t in transitions(problem, state)]
-
+from surefoot.problem.term import FALSE, TRUE, Const, Var, equal
 
 # Choosing
 
