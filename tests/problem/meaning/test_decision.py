@@ -4,7 +4,7 @@ from fractions import Fraction
 from math import exp
 
 import pytest
-from tests.problem.test_semantics import N, X, add, asked, constant_outputs, counter, labels
+from tests.problem.test_semantics import N, X, add, asked, constant_outputs, counter
 
 from surefoot.problem.environment import (
     Arithmetic,
@@ -29,12 +29,19 @@ from surefoot.problem.policy import (
     ProgramPolicy,
     ShieldedPolicy,
 )
+from surefoot.problem.problem import Problem
 from surefoot.problem.semantics import (
     decision,
     holds,
     successors,
+    transitions,
 )
 from surefoot.problem.term import FALSE, TRUE, Const, Var, equal
+
+
+def labels(problem: Problem, state: dict[str, object]) -> list[str | None]:
+    return [t.label for t in transitions(problem, state)]
+
 
 # Choosing
 
