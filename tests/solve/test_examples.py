@@ -61,6 +61,9 @@ def test_answers_are_reproducible(solver: Solver) -> None:
 def test_refuses_smooth_networks_in_a_sentence(solver: Solver) -> None:
     network = Network(1, (Activation(0, Shape.TANH),), name="smooth")
     query = Query((real("x", 0, 1), real("y")), (), (NetworkCall(network, (Var("x"),), ("y",)),))
+    if solver.name == "native":
+        assert solver.objection(query) is None
+        return
     assert solver.objection(query) == f"`{solver.name}` needs piecewise-linear networks; `smooth` is not"
 
 

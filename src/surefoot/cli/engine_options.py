@@ -16,7 +16,7 @@ from surefoot.solve import SOLVERS
 from surefoot.solve.protocol import Solver
 from surefoot.solve.recording import Recording
 
-DEFAULT_SOLVER = "milp"
+PREFERRED = ("milp", "native")  # without --solver: the first that has no objection
 TYPES: dict[str, Any] = {"int | None": click.IntRange(min=0), "int": click.IntRange(min=0), "float": float}
 
 
@@ -48,15 +48,15 @@ def build_engines(name: str | None, given: Mapping[str, Any], dump: Path | None)
     chosen = [ENGINES[name]] if name is not None else list(ENGINES.values())
     if dump is not None:
         dump.mkdir(parents=True, exist_ok=True)
-    return [_build(kind, given, dump) for kind in chosen]
+    solvers = [given["solver"]] if given.get("solver") else PREFERRED
+    return [_build(kind, {**given, "solver": solver}, dump) for kind in chosen for solver in solvers]
 
 
 def _build(kind: type[Engine], given: Mapping[str, Any], dump: Path | None) -> Engine:
     options: dict[str, Any] = {}
     for f in fields(kind):  # type: ignore[arg-type]
         if str(f.type) == "Solver":
-            picked = given.get(f.name)
-            solver: Solver = SOLVERS[picked or DEFAULT_SOLVER]()
+            solver: Solver = SOLVERS[given[f.name]]()
             options[f.name] = solver if dump is None else Recording(solver, dump)
         elif given.get(f.name) is not None:
             options[f.name] = given[f.name]

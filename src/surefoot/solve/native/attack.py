@@ -1,0 +1,107 @@
+"""Guessing solutions: corners, random points and gradient descent on what is violated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from surefoot.network.outward import Array
+from surefoot.solve.native.bounding.passes import forward, gradient
+from surefoot.solve.native.problem import Compiled, truth
+
+STEPS = 60
+_RESTARTS = 192
+_CORNERS = 64
+
+
+def settled(problem: Compiled, points: Array) -> Array:
+    """The points moved into the box and onto whole or float32 numbers."""
+    points = np.clip(points, problem.low, problem.high)
+    points = np.where(problem.whole, np.round(points), points)
+    single = points[:, problem.single].astype(np.float32)
+    points[:, problem.single] = np.clip(single, problem.low[problem.single], problem.high[problem.single])
+    points[:, ~problem.free] = 0.0  # what these stand for is decided by exact evaluation
+    return points
+
+
+def starts(problem: Compiled, random: np.random.Generator, count: int) -> Array:
+    """The centre, some corners, and random points."""
+    width = problem.high - problem.low
+    share = random.random((count, len(width)))
+    corners = min(_CORNERS, count)
+    share[:corners] = random.integers(0, 2, size=(corners, len(width)))
+    share[0] = 0.5
+    return problem.low + share * width
+
+
+def violation(problem: Compiled, outputs: Array) -> Array:
+    """Per point, by how much the formula fails; negative where it holds with room to spare."""
+    return truth(problem.tree, np.where(problem.equal, np.abs(outputs), outputs))
+
+
+def descend(
+    problem: Compiled,
+    sets: Sequence[tuple[int, ...]],
+    points: Array,
+    low: Array,
+    high: Array,
+    *,
+    steps: int = STEPS,
+    first_rate: float = 0.25,
+    enough: Callable[[Array, Array], bool] = lambda points, room: False,
+) -> tuple[Array, Array]:
+    """Move each point to where the atoms of one set hold, point i for set i modulo their number.
+
+    The step is a share of the width of each input, by the sign of the gradient, and shrinks. Returns the best
+    points and their violations; stops as soon as `enough` says so.
+    """
+    wanted = np.zeros((len(sets), len(problem.strict)))
+    for number, several in enumerate(sets):
+        wanted[number, list(several)] = 1.0
+    wanted = wanted[np.arange(len(points)) % len(sets)]
+    width = high - low
+    best, worst = points.copy(), np.full(len(points), np.inf)
+    scale = np.ones(len(problem.strict))
+    momentum = np.zeros_like(points)
+    for step in range(steps):
+        values = forward(problem.network, points)
+        rounded = settled(problem, points) if problem.grid.any() or not problem.free.all() else points
+        outputs = values[-1] if rounded is points else forward(problem.network, rounded)[-1]
+        found = np.nan_to_num(violation(problem, outputs), nan=np.inf)
+        better = found < worst
+        best[better], worst[better] = rounded[better], found[better]
+        if enough(best, worst):
+            break
+        if step == 0:
+            scale = np.nan_to_num(np.median(np.abs(values[-1]), axis=0), nan=1.0) + 1e-9
+        seeds = wanted * _pull(problem, values[-1] / scale) / scale
+        slope = gradient(problem.network, values, seeds) * width
+        momentum = 0.7 * momentum + slope / (np.abs(slope).max(axis=1, keepdims=True) + 1e-300)
+        rate = first_rate * (1.0 - step / steps) ** 2 + 1e-4
+        points = np.clip(points - rate * width * np.clip(momentum, -1, 1), low, high)
+    return best, worst
+
+
+def _pull(problem: Compiled, outputs: Array) -> Array:
+    """How much each atom pulls: the worst one most, those that hold with some room not at all."""
+    size = np.where(problem.equal, np.abs(outputs), outputs)
+    share = np.exp(np.clip(8.0 * (size - size.max(axis=1, keepdims=True)), -50, 0))
+    share = np.where(size > -0.05, share, 0.1 * share)
+    pull: Array = share * np.where(problem.equal, np.sign(outputs), 1.0)
+    return pull
+
+
+def attack(
+    problem: Compiled,
+    sets: Sequence[tuple[int, ...]],
+    random: np.random.Generator,
+    enough: Callable[[Array, Array], bool],
+) -> tuple[Array, Array]:
+    """Candidates from the whole box, best first."""
+    count = max(_RESTARTS, min(4 * len(sets), 1024))
+    points, worst = descend(
+        problem, sets, starts(problem, random, count), problem.low, problem.high, enough=enough
+    )
+    order = np.argsort(worst, kind="stable")
+    return points[order], worst[order]

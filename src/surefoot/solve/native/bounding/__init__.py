@@ -1,0 +1,1 @@
+"""Rigorous bounds over boxes of inputs, and what they refute."""

@@ -1,0 +1,330 @@
+"""A lowered query as one network over one box: all calls with their linear plumbing, one output per atom."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from math import inf, nextafter
+from typing import cast
+
+import numpy as np
+
+from surefoot.errors import Unsupported
+from surefoot.network.interval import interval_bounds
+from surefoot.network.outward import Array
+from surefoot.problem.environment import Bool, Int, Real
+from surefoot.problem.network import (
+    Affine,
+    Array32,
+    Combine,
+    Join,
+    Network,
+    Node,
+    Pick,
+    frozen_indices,
+)
+from surefoot.query.bounds import Interval, float32_near, intersect, interval, is_empty, simplify, whole_names
+from surefoot.query.formula import All, AnyOf, Atom, Formula, Relation, all_of, any_of, holds
+from surefoot.query.linear import Linear, as_term, constant, linearise, minus, plus, variable
+from surefoot.query.query import NetworkCall, Query
+from surefoot.solve.native.names import Dependence, dependence, exactly_scaled, substituted
+from surefoot.solve.native.problem import Compiled, Either, Every, Tree
+
+FAR = Fraction(2**24)  # how far a quantity without bounds is searched
+
+
+@dataclass(slots=True)
+class _Plumbing:
+    """Inputs, calls and nodes so far; a column is an input or a raw output of a call."""
+
+    box: Mapping[str, Interval]
+    inputs: list[str]
+    nodes: list[Node] = field(default_factory=list)
+    calls: list[tuple[int, tuple[str, ...]]] = field(default_factory=list)  # value number and its columns
+    errors: list[Fraction] = field(default_factory=list)  # bounds of the errors of representation
+    pending: list[tuple[int, list[tuple[int, int]]]] = field(default_factory=list)  # node: (row, error)
+
+    def columns(self) -> list[str]:
+        return self.inputs + [name for _, names in self.calls for name in names]
+
+
+def compile_query(query: Query, formulas: Sequence[Formula], box: Mapping[str, Interval]) -> Compiled | None:
+    """The network, box and formula of a lowered query; None if exact bounds show that nothing satisfies it.
+
+    `box` holds exact bounds that every solution has to respect. `Unsupported` names a quantity without
+    bounds that feeds a network.
+    """
+    known = dependence(query, formulas)
+    calls = _ordered(query.calls, known)
+    outputs = {name for call in calls for name in call.outputs}
+    inputs = [q.name for q in query.quantities if q.name not in known.defined and q.name not in outputs]
+    room = {q.name: _on_grid(q.kind, box[q.name]) for q in query.quantities if q.name in inputs}
+    if any(is_empty(bounds) for bounds in room.values()):
+        return None
+    columns: dict[str, Linear] = {}
+    placed = []
+    for call in calls:
+        terms = tuple(as_term(substituted(linearise(t), columns)) for t in call.inputs)
+        placed.append(replace(call, inputs=terms))
+        _bound_outputs(placed[-1], room)
+        columns |= _slack_inputs(call, inputs, room)
+    formula = simplify(_residual(query, formulas, known, columns, box), room)
+    if formula == AnyOf():
+        return None
+    curtailed = tuple(n for n in inputs if None in room[n])
+    room |= {name: intersect(room[name], (-FAR, FAR)) for name in curtailed}
+    table: dict[Atom, int] = {}
+    tree = _tree(formula, table)
+    if not table:
+        table[Atom(constant(-1), Relation.LE)] = 0  # so that there is an output; it always holds
+    plumbing = _Plumbing(room, inputs)
+    for call in placed:
+        _place(plumbing, call)
+    forms = tuple(atom.linear for atom in table)
+    _affine(plumbing, forms)
+    values = {q.name: known.defined.get(q.name, variable(q.name)) for q in query.quantities}
+    values = {name: substituted(value, columns) for name, value in values.items()}
+    return _finished(query, plumbing, table, tree, values, tuple(placed), curtailed)
+
+
+def _ordered(calls: Sequence[NetworkCall], known: Dependence) -> list[NetworkCall]:
+    """The calls with defined names replaced, each after those whose outputs it reads."""
+    waiting = [
+        replace(c, inputs=tuple(as_term(substituted(linearise(t), known.defined)) for t in c.inputs))
+        for c in calls
+    ]
+    missing = {name for c in waiting for name in c.outputs}
+    ordered: list[NetworkCall] = []
+    while waiting:
+        ready = [c for c in waiting if not (missing & _mentioned(c))]
+        if not ready:
+            raise Unsupported("network calls that read each other's outputs", fix="order the calls")
+        ordered.extend(ready)
+        waiting = [c for c in waiting if missing & _mentioned(c)]
+        missing -= {name for c in ready for name in c.outputs}
+    return ordered
+
+
+def _mentioned(call: NetworkCall) -> set[str]:
+    return {n for t in call.inputs for n, _ in linearise(t).coefficients}
+
+
+def _bound_outputs(call: NetworkCall, room: dict[str, Interval]) -> None:
+    """The ranges of the raw outputs of a call, by intervals."""
+    inputs = [interval(linearise(t), room) for t in call.inputs]
+    for term, ends in zip(call.inputs, inputs, strict=True):
+        if None in ends:
+            name = next(n for n, _ in linearise(term).coefficients if None in room[n])
+            raise Unsupported(
+                f"`{name}` has no bounds, and a network reads it",
+                fix=f"give a lower and an upper bound for `{name}`",
+            )
+    found = interval_bounds(call.network, *float_box(inputs))[-1]
+    for name, least, most in zip(call.outputs, found.low.tolist(), found.high.tolist(), strict=True):
+        room[name] = (
+            None if least == -inf else Fraction(least),
+            None if most == inf else Fraction(most),
+        )
+
+
+def _slack_inputs(call: NetworkCall, inputs: list[str], room: dict[str, Interval]) -> dict[str, Linear]:
+    """Outputs with slack are the raw output plus an input of their own."""
+    found = {}
+    for name, slack in zip(call.outputs, call.slack, strict=False):
+        if slack:
+            extra = f"slack of {name}"
+            while extra in room:
+                extra += "'"
+            room[extra] = (-slack, slack)
+            inputs.append(extra)
+            found[name] = plus(variable(name), variable(extra))
+    return found
+
+
+def float_box(bounds: Sequence[Interval]) -> tuple[Array, Array]:
+    """The bounds in float64, rounded outward; no bound is infinite."""
+    low = np.array([_below(low) for low, _ in bounds], dtype=np.float64)
+    high = np.array([-_below(None if high is None else -high) for _, high in bounds], dtype=np.float64)
+    return low, high
+
+
+def _below(value: Fraction | None) -> float:
+    if value is None or abs(value) >= 2**1023:
+        return -inf
+    near = float(value)
+    return near if near <= value else nextafter(near, -inf)
+
+
+def _on_grid(kind: Bool | Int | Real, bounds: Interval) -> Interval:
+    """Bounds of a float32 quantity moved inward to float32 numbers."""
+    low, high = bounds
+    if not isinstance(kind, Real) or not kind.float32:
+        return bounds
+    return (
+        None if low is None else float32_near(low, up=True),
+        None if high is None else float32_near(high, up=False),
+    )
+
+
+def _residual(
+    query: Query,
+    formulas: Sequence[Formula],
+    known: Dependence,
+    columns: Mapping[str, Linear],
+    box: Mapping[str, Interval],
+) -> Formula:
+    """What is left to satisfy, over inputs and raw outputs: formulas, and bounds of what is no input."""
+    parts = [f for f in formulas if f not in known.used]
+    outputs = {name for call in query.calls for name in call.outputs}
+    for quantity in query.quantities:
+        if quantity.name in known.defined or quantity.name in outputs:
+            value, (low, high) = variable(quantity.name), box[quantity.name]
+            if low is not None:
+                parts.append(Atom(minus(constant(low), value), Relation.LE))
+            if high is not None:
+                parts.append(Atom(minus(value, constant(high)), Relation.LE))
+    return all_of(_rewritten(_rewritten(p, known.defined), columns) for p in parts)
+
+
+def _rewritten(formula: Formula, values: Mapping[str, Linear]) -> Formula:
+    match formula:
+        case All(parts):
+            return all_of(_rewritten(p, values) for p in parts)
+        case AnyOf(parts):
+            return any_of(_rewritten(p, values) for p in parts)
+        case Atom(linear, relation):
+            value = substituted(linear, values)
+            if value.is_constant():
+                return All() if holds(value.constant, relation) else AnyOf()
+            return Atom(exactly_scaled(value), relation)
+
+
+def _tree(formula: Formula, table: dict[Atom, int]) -> Tree:
+    match formula:
+        case All(parts):
+            return Every(tuple(_tree(p, table) for p in parts))
+        case AnyOf(parts):
+            return Either(tuple(_tree(p, table) for p in parts))
+        case Atom():
+            return table.setdefault(formula, len(table))
+
+
+def _place(plumbing: _Plumbing, call: NetworkCall) -> None:
+    """Append a call: its inputs, then a copy of its nodes."""
+    rows = tuple(linearise(t) for t in call.inputs)
+    picks = [_single_input(plumbing, row) for row in rows]
+    if None in picks:
+        _affine(plumbing, rows)
+    else:
+        plumbing.nodes.append(Pick(0, frozen_indices(picks)))
+    shift = len(plumbing.nodes)
+    plumbing.nodes.extend(_moved(node, shift) for node in call.network.nodes)
+    plumbing.calls.append((len(plumbing.nodes), call.outputs))
+
+
+def _single_input(plumbing: _Plumbing, row: Linear) -> int | None:
+    if len(row.coefficients) != 1 or row.constant or row.coefficients[0][1] != 1:
+        return None
+    name = row.coefficients[0][0]
+    return plumbing.inputs.index(name) if name in plumbing.inputs else None
+
+
+def _moved(node: Node, shift: int) -> Node:
+    match node:
+        case Combine(left, right, pairing):
+            return Combine(left + shift, right + shift, pairing)
+        case Join(several):
+            return Join(tuple(s + shift for s in several))
+        case Affine(source, weights, bias):
+            return doubles(source + shift, weights, bias)
+        case _:
+            return replace(node, source=node.source + shift)
+
+
+def doubles(source: int, weights: object, bias: object) -> Affine:
+    """An affine node with float64 weights: bounds convert weights to float64 anyway."""
+    w, b = np.array(weights, dtype=np.float64), np.array(bias, dtype=np.float64)
+    return Affine(source, cast("Array32", w), cast("Array32", b))
+
+
+def _affine(plumbing: _Plumbing, rows: Sequence[Linear]) -> None:
+    """Append rows over all columns; what float64 cannot hold of them becomes errors of representation."""
+    names = plumbing.columns()
+    place = {name: i for i, name in enumerate(names)}
+    weights, bias = np.zeros((len(rows), len(names))), np.zeros(len(rows))
+    inexact = []
+    for number, row in enumerate(rows):
+        error, bias[number] = abs(row.constant - Fraction(float(row.constant))), float(row.constant)
+        for name, coefficient in row.coefficients:
+            weights[number, place[name]] = float(coefficient)
+            missed = abs(coefficient - Fraction(float(coefficient)))
+            error += missed * _magnitude(plumbing.box[name]) if missed else 0
+        if error:
+            inexact.append((number, len(plumbing.errors)))
+            plumbing.errors.append(error)
+    used = [c for c in plumbing.calls if weights[:, [place[n] for n in c[1]]].any()]
+    kept = list(range(len(plumbing.inputs))) + [place[n] for c in used for n in c[1]]
+    source = 0
+    if used:
+        plumbing.nodes.append(Join((0, *(value for value, _ in used))))
+        source = len(plumbing.nodes)
+    plumbing.nodes.append(doubles(source, weights[:, kept], bias))
+    plumbing.pending.append((len(plumbing.nodes) - 1, inexact))
+
+
+def _magnitude(bounds: Interval) -> Fraction:
+    low, high = bounds
+    if low is None or high is None:
+        raise Unsupported(
+            "a network may overflow on the box of its inputs", fix="give tighter bounds for them"
+        )
+    return max(abs(low), abs(high))
+
+
+def _with_errors(plumbing: _Plumbing) -> list[Node]:
+    """The nodes for the final inputs: the errors of representation come last."""
+    nodes, inputs, count = list(plumbing.nodes), len(plumbing.inputs), len(plumbing.errors)
+    for number, inexact in plumbing.pending:
+        node = nodes[number]
+        assert isinstance(node, Affine)
+        extra = np.zeros((len(node.bias), count))
+        for row, error in inexact:
+            extra[row, error] = 1.0
+        weights = np.concatenate([node.weights[:, :inputs], extra, node.weights[:, inputs:]], axis=1)
+        nodes[number] = doubles(node.source, weights, node.bias)
+    return nodes
+
+
+def _finished(
+    query: Query,
+    plumbing: _Plumbing,
+    table: Mapping[Atom, int],
+    tree: Tree,
+    values: dict[str, Linear],
+    calls: tuple[NetworkCall, ...],
+    curtailed: tuple[str, ...],
+) -> Compiled:
+    bounds = [plumbing.box[name] for name in plumbing.inputs]
+    low, high = float_box(bounds + [(-e, e) for e in plumbing.errors])
+    whole = whole_names(query.quantities)
+    single = {q.name for q in query.quantities if isinstance(q.kind, Real) and q.kind.float32}
+    errors = [False] * len(plumbing.errors)
+    return Compiled(
+        network=Network(len(low), tuple(_with_errors(plumbing))),
+        low=low,
+        high=high,
+        whole=np.array([n in whole for n in plumbing.inputs] + errors, dtype=np.bool_),
+        single=np.array([n in single for n in plumbing.inputs] + errors, dtype=np.bool_),
+        free=np.arange(len(low)) < len(plumbing.inputs),
+        strict=np.array([a.relation is Relation.LT for a in table], dtype=np.bool_),
+        equal=np.array([a.relation is Relation.EQ for a in table], dtype=np.bool_),
+        tree=tree,
+        names=tuple(plumbing.inputs),
+        exact=tuple((cast("Fraction", low), cast("Fraction", high)) for low, high in bounds),
+        values=values,
+        calls=calls,
+        quantities=query.quantities,
+        forms=tuple(atom.linear for atom in table),
+        curtailed=curtailed,
+    )

@@ -1,0 +1,122 @@
+"""Batches of sub-domains, and the stack they wait on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.network.outward import Array
+from surefoot.solve.native.dual.layered import Indices, Layered, Mask
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Domains:
+    """One row per sub-domain: a box, bounds and phases of the neurons, and where the multipliers stand."""
+
+    low: Array  # (domains, inputs)
+    high: Array
+    lower: Array  # (domains, copies * hidden): bounds before the ReLU, phases included
+    upper: Array
+    phase: NDArray[np.int8]  # 1: on, -1: off in all wanted points, by a split or by the bounds; 0: undecided
+    theta: Array  # slope of the lower line of an unstable neuron, multiplier of a split one
+    row_weights: Array  # (domains, rows)
+    cut: Array  # (domains, inputs): every wanted point satisfies cut . x <= limit
+    limit: Array
+    fresh: Indices  # the neuron split last, -1 for none
+    rounds: Indices  # how often the box was contracted without a split
+    node: Indices  # number in the log
+
+    def __len__(self) -> int:
+        return len(self.low)
+
+    def take(self, chosen: Mask | Indices) -> Domains:
+        return Domains(*(getattr(self, f.name)[chosen] for f in fields(self)))
+
+    def part(self, start: int, end: int) -> Domains:
+        return Domains(*(getattr(self, f.name)[start:end] for f in fields(self)))
+
+
+def joined(parts: list[Domains]) -> Domains:
+    if len(parts) == 1:
+        return parts[0]
+    return Domains(*(np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(Domains)))
+
+
+def root(problem: Layered) -> Domains:
+    neurons, rows = problem.copies * problem.hidden, len(problem.offsets)
+    low, high = problem.low.copy(), problem.high.copy()
+    low[problem.whole] = np.ceil(low[problem.whole])
+    high[problem.whole] = np.floor(high[problem.whole])
+    return Domains(
+        low[None],
+        high[None],
+        np.full((1, neurons), -np.inf),
+        np.full((1, neurons), np.inf),
+        np.zeros((1, neurons), dtype=np.int8),
+        np.full((1, neurons), 0.5),
+        np.full((1, rows), 1.0 / rows),
+        np.zeros((1, len(low))),
+        np.zeros(1),
+        np.full(1, -1),
+        np.zeros(1, dtype=np.int64),
+        np.zeros(1, dtype=np.int64),
+    )
+
+
+class Stack:
+    """Open sub-domains, the last pushed first."""
+
+    def __init__(self) -> None:
+        self._parts: list[Domains] = []
+        self.count = 0
+
+    def push(self, domains: Domains) -> None:
+        if len(domains):
+            self._parts.append(domains)
+            self.count += len(domains)
+
+    def pop(self, most: int) -> Domains:
+        """Up to that many sub-domains; there must be one."""
+        taken: list[Domains] = []
+        room = most
+        while self._parts and room > 0:
+            part = self._parts.pop()
+            if len(part) > room:
+                self._parts.append(part.part(0, len(part) - room))
+                part = part.part(len(part) - room, len(part))
+            taken.append(part)
+            room -= len(part)
+        self.count -= most - room
+        return joined(taken[::-1])
+
+
+def split_neurons(parents: Domains, neurons: Indices, phase: int) -> Domains:
+    """The children of all parents in which their chosen neuron has that phase."""
+    each = np.arange(len(parents))
+    lower, upper, theta = parents.lower.copy(), parents.upper.copy(), parents.theta.copy()
+    phases = parents.phase.copy()
+    phases[each, neurons] = phase
+    theta[each, neurons] = 0.0
+    if phase > 0:
+        lower[each, neurons] = 0.0
+    else:
+        upper[each, neurons] = 0.0
+    return replace(
+        parents, lower=lower, upper=upper, phase=phases, theta=theta, fresh=neurons, rounds=0 * parents.rounds
+    )
+
+
+def settle(domains: Domains) -> None:
+    """Give neurons whose bounds have one sign that phase, in place: it holds at all wanted points.
+
+    So they get a multiplier like split ones. Without it bounds that rest on a cut would be forgotten when the
+    last undecided neuron is split.
+    """
+    undecided = domains.phase == 0
+    on = undecided & (domains.lower >= 0.0)
+    off = undecided & (domains.upper <= 0.0) & ~on
+    domains.phase[on] = 1
+    domains.phase[off] = -1
+    domains.theta[on | off] = 0.0

@@ -1,0 +1,96 @@
+"""Which quantities of a lowered query are free, and how all the others follow from them.
+
+A quantity follows from others where a top-level equality defines it, unless that closes a circle: the outputs
+of a network depend on whatever its inputs mention.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import lcm
+
+from surefoot.problem.environment import Bool, Int, Real
+from surefoot.query.formula import Atom, Formula, Relation
+from surefoot.query.linear import Linear, linearise, plus, scaled, variable
+from surefoot.query.query import Query
+
+
+@dataclass(frozen=True, slots=True)
+class Dependence:
+    """`defined`: name to its value over free names and outputs; `used`: the equalities that say so."""
+
+    defined: Mapping[str, Linear]
+    used: frozenset[Atom]
+
+
+def dependence(query: Query, formulas: Sequence[Formula]) -> Dependence:
+    """Solve as many top-level equalities as possible, each for the latest declared quantity that can be."""
+    rank = {q.name: i for i, q in enumerate(query.quantities)}
+    outputs = {name for call in query.calls for name in call.outputs}
+    whole = {q.name for q in query.quantities if isinstance(q.kind, Bool | Int)}
+    fixed_grid = {q.name for q in query.quantities if isinstance(q.kind, Real) and q.kind.float32}
+    needs: dict[str, set[str]] = {}
+    for call in query.calls:
+        mentioned = {n for t in call.inputs for n, _ in linearise(t).coefficients}
+        needs.update((name, mentioned) for name in call.outputs)
+    defined: dict[str, Linear] = {}
+    used = set()
+    for atom in formulas:
+        if not isinstance(atom, Atom) or atom.relation is not Relation.EQ:
+            continue
+        row = substituted(atom.linear, defined)
+        for name, coefficient in sorted(row.coefficients, key=lambda entry: -rank[entry[0]]):
+            others = Linear(tuple(e for e in row.coefficients if e[0] != name), row.constant)
+            value = scaled(others, -1 / coefficient)
+            able = name not in outputs and name not in fixed_grid
+            able = able and (name not in whole or _is_whole(value, whole))
+            if able and not _reaches({n for n, _ in value.coefficients}, name, needs):
+                needs[name] = {n for n, _ in value.coefficients}
+                for earlier in defined:
+                    defined[earlier] = substituted(defined[earlier], {name: value})
+                defined[name] = value
+                used.add(atom)
+                break
+    return Dependence(defined, frozenset(used))
+
+
+def substituted(linear: Linear, values: Mapping[str, Linear]) -> Linear:
+    """The expression with these names replaced."""
+    if not any(n in values for n, _ in linear.coefficients):
+        return linear
+    total = Linear((), linear.constant)
+    for name, coefficient in linear.coefficients:
+        total = plus(total, scaled(values.get(name, variable(name)), coefficient))
+    return total
+
+
+def _is_whole(value: Linear, whole: set[str]) -> bool:
+    return value.constant.denominator == 1 and all(
+        n in whole and c.denominator == 1 for n, c in value.coefficients
+    )
+
+
+def _reaches(start: Iterable[str], goal: str, needs: Mapping[str, set[str]]) -> bool:
+    seen, waiting = set(start), list(start)
+    while waiting:
+        name = waiting.pop()
+        if name == goal:
+            return True
+        new = needs.get(name, set()) - seen
+        seen |= new
+        waiting.extend(new)
+    return False
+
+
+def exactly_scaled(linear: Linear) -> Linear:
+    """A positive multiple of moderate size that float64 holds exactly, or of moderate size at least."""
+    up = lcm(linear.constant.denominator, *(c.denominator for _, c in linear.coefficients))
+    whole = scaled(linear, Fraction(up))
+    largest = max((abs(c) for _, c in whole.coefficients), default=Fraction(0))
+    if max(largest, abs(whole.constant)) >= 2**53:
+        whole, largest = linear, max((abs(c) for _, c in linear.coefficients), default=Fraction(0))
+    # A power of two: no digit is lost.
+    size = largest.numerator.bit_length() - largest.denominator.bit_length()
+    return scaled(whole, Fraction(2) ** -size)

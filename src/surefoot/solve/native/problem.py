@@ -1,0 +1,136 @@
+"""What the search works on: one network over one box, and a formula over the signs of its outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.network.outward import Array
+from surefoot.problem.network import Activation, Network, Shape
+from surefoot.query.linear import Linear
+from surefoot.query.query import NetworkCall, Quantity
+
+Mask: TypeAlias = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Every:
+    """True if every part is; a number is the atom of that output."""
+
+    parts: tuple[Tree, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Either:
+    """True if some part is."""
+
+    parts: tuple[Tree, ...] = ()
+
+
+Tree: TypeAlias = int | Every | Either
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Compiled:
+    """Atom j holds where output j is <= 0 (`strict`: < 0; `equal`: = 0).
+
+    The network is a function of real numbers with float64 weights. Its inputs are the free quantities, then
+    one per network output with slack, then errors of representation: numbers within small bounds that stand
+    for what float64 weights miss, so every true solution is a solution here for some such error.
+    """
+
+    network: Network
+    low: Array
+    high: Array
+    whole: Mask  # inputs that are whole numbers
+    single: Mask  # inputs that are float32 numbers
+    free: Mask  # inputs that a solution chooses: no errors of representation
+    strict: Mask
+    equal: Mask
+    tree: Tree
+    names: tuple[str, ...]  # of the free inputs
+    exact: tuple[tuple[Fraction, Fraction], ...]  # their bounds
+    values: dict[str, Linear]  # every quantity over free inputs and raw outputs
+    calls: tuple[NetworkCall, ...]  # with inputs over free inputs and raw outputs, in order of evaluation
+    quantities: tuple[Quantity, ...]
+    forms: tuple[Linear, ...]  # the atoms, over free inputs and raw outputs
+    curtailed: tuple[str, ...] = ()  # quantities without bounds, searched within artificial ones
+
+    @property
+    def rational(self) -> bool:
+        """Whether the values at rational inputs are rational, so that they can be computed exactly."""
+        return not any(is_smooth(call.network) for call in self.calls)
+
+    @property
+    def grid(self) -> Mask:
+        """Inputs that have neighbours: whole or float32 numbers."""
+        return self.whole | self.single
+
+
+def is_smooth(network: Network) -> bool:
+    """Whether a network has tanh or sigmoid."""
+    return any(isinstance(n, Activation) and n.shape in (Shape.TANH, Shape.SIGMOID) for n in network.nodes)
+
+
+def truth(tree: Tree, atoms: Array) -> Array:
+    """The value of a formula per row: the worst part of `Every`, the best of `Either`; true if <= 0."""
+    match tree:
+        case int(index):
+            return atoms[:, index]
+        case Every(parts):
+            return _extreme(np.maximum, parts, atoms, -np.inf)
+        case Either(parts):
+            return _extreme(np.minimum, parts, atoms, np.inf)
+
+
+def _extreme(choose: np.ufunc, parts: Sequence[Tree], atoms: Array, empty: float) -> Array:
+    if not parts:
+        return np.full(len(atoms), empty)
+    found: Array = choose.reduce([truth(p, atoms) for p in parts])
+    return found
+
+
+def conjunctions(tree: Tree, most: int) -> tuple[tuple[int, ...], ...]:
+    """Sets of atoms, one of which holds entirely wherever the formula does; at most `most` sets.
+
+    Alternatives that would exceed that number are left out of the sets, which stays true.
+    """
+    match tree:
+        case int(index):
+            return ((index,),)
+        case Either(parts):
+            found = tuple(dict.fromkeys(c for p in parts for c in conjunctions(p, most)))
+            return found if len(found) <= most else ((),)
+        case Every(parts):
+            sets: tuple[tuple[int, ...], ...] = ((),)
+            for several in sorted((conjunctions(p, most) for p in parts), key=len):
+                if len(sets) * len(several) <= most:
+                    sets = tuple(dict.fromkeys(tuple(sorted({*a, *b})) for a in sets for b in several))
+            return sets
+
+
+def contradicts(problem: Compiled, several: Sequence[int]) -> bool:
+    """Whether two of these atoms say the opposite of each other, up to a factor, and so leave nothing."""
+    seen: dict[tuple[tuple[str, Fraction], ...], tuple[Fraction, bool]] = {}
+    for j in several:
+        ordered = sorted(problem.forms[j].coefficients)
+        if not ordered:
+            continue
+        factor = abs(ordered[0][1])
+        key = tuple((name, c / factor) for name, c in ordered)
+        mirrored = tuple((name, -c) for name, c in key)
+        constant, strict = problem.forms[j].constant / factor, bool(problem.strict[j])
+        if mirrored in seen:
+            other, other_strict = seen[mirrored]
+            total = constant + other
+            if total > 0 or (total == 0 and (strict or other_strict)):
+                return True
+        earlier = seen.get(key)
+        if earlier is None or (constant, strict) > earlier:
+            seen[key] = (constant, strict)
+    return False

@@ -1,0 +1,181 @@
+"""The dual search never contradicts mixed-integer programming, enumeration or a planted point."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+from tests.solve.native.dual.instances import least_violation, random_question, satisfied, shifted
+
+from surefoot.solve.native.dual import Candidate, GaveUp, Refuted, Settings, Steps, layered, refute
+from surefoot.solve.native.dual.layered import evaluate
+
+SETTINGS = Settings(most_nodes=1500)
+REPEATED_INPUTS = (2132, 2482)  # a copy reads an input twice: its way must not be paid twice in a clip
+
+
+@pytest.mark.parametrize("block", range(6))
+def test_agrees_with_mixed_integer_programming(block: int) -> None:
+    decided = 0
+    for seed in (*range(15 * block, 15 * block + 15), *REPEATED_INPUTS[block::6]):
+        problem = random_question(seed)
+        least = least_violation(problem)
+        for margin in (0.5, 1e-2, 1e-4):
+            wanted = refute(shifted(problem, least + margin), SETTINGS)
+            assert not isinstance(wanted, Refuted), seed
+            if isinstance(wanted, Candidate):
+                assert satisfied(shifted(problem, least + margin), wanted.point), seed
+            unwanted = refute(shifted(problem, least - margin), SETTINGS)
+            assert not isinstance(unwanted, Candidate), seed
+            decided += isinstance(wanted, Candidate) + isinstance(unwanted, Refuted)
+    assert decided >= 80  # of at least 90
+
+
+def test_the_order_of_copies_inputs_and_neurons_does_not_matter() -> None:
+    problem = random_question(11)
+    least = least_violation(problem)
+    turned = replace(problem, low=problem.low[::-1].copy(), high=problem.high[::-1].copy())
+    turned = replace(turned, whole=problem.whole[::-1].copy(), index=len(problem.low) - 1 - problem.index)
+    for offset in (least - 0.01, least + 0.01):
+        kinds = {type(refute(shifted(p, offset), SETTINGS)) for p in (problem, turned)}
+        assert len(kinds) == 1
+
+
+def test_whole_inputs_are_enumerated_correctly() -> None:
+    generator = np.random.default_rng(5)
+    for _ in range(10):
+        weights = (generator.normal(0, 1, (6, 3)), generator.normal(0, 1, (1, 6)))
+        biases = (generator.normal(0, 1, 6), generator.normal(0, 1, 1))
+        low, high = np.full(3, -2.5), np.full(3, 2.5)
+        problem = layered(
+            weights, biases, low, high, np.ones((1, 1)), np.zeros(1), whole=np.ones(3, dtype=np.bool_)
+        )
+        points = np.array(list(product(range(-2, 3), repeat=3)), dtype=float)
+        least = float(evaluate(problem, points).min())
+        assert isinstance(refute(shifted(problem, least - 1e-3)), Refuted)
+        answer = refute(shifted(problem, least + 1e-3))
+        assert isinstance(answer, Candidate)
+        assert (answer.point == np.rint(answer.point)).all()
+
+
+def test_an_integer_gap_without_any_point_is_refuted() -> None:
+    weights, biases = (np.eye(1), np.eye(1)), (np.zeros(1), np.zeros(1))
+    rows = np.array([[1.0], [-1.0]])
+    problem = layered(
+        weights,
+        biases,
+        np.zeros(1),
+        np.ones(1),
+        rows,
+        np.array([0.75, -0.25]),
+        whole=np.ones(1, dtype=np.bool_),
+    )
+    assert isinstance(refute(problem), Refuted)
+    empty = layered(
+        weights,
+        biases,
+        np.full(1, 0.2),
+        np.full(1, 0.8),
+        rows,
+        np.array([9.0, 9.0]),
+        whole=np.ones(1, dtype=np.bool_),
+    )
+    assert isinstance(refute(empty), Refuted)
+
+
+@pytest.mark.parametrize("depth", [1e-2, 1e-6])
+def test_finds_needles(depth: float) -> None:
+    """A tent of height 1 and width 0.02 somewhere in eight dimensions, built from |x - centre|."""
+    generator = np.random.default_rng(3)
+    centre = np.round(generator.uniform(-0.5, 0.5, 8), 3)
+    first = np.vstack([np.eye(8), -np.eye(8)])
+    weights = (first, -np.full((1, 16), 100.0), np.ones((1, 1)))
+    biases = (np.concatenate([-centre, centre]), np.ones(1), np.zeros(1))
+    low, high = -np.ones(8), np.ones(8)
+    rows = -np.ones((1, 1))
+    assert isinstance(refute(layered(weights, biases, low, high, rows, np.array([-1.0 - depth]))), Refuted)
+    assert isinstance(refute(layered(weights, biases, low, high, rows, np.array([-1.0 + depth]))), Candidate)
+
+
+def test_ties_are_never_refuted() -> None:
+    """The value 1/3 in float64 is attained at the end of the box: refuting it would be wrong."""
+    generator = np.random.default_rng(9)
+    for _ in range(50):
+        weights = (generator.normal(0, 1, (3, 2)), generator.normal(0, 1, (1, 3)))
+        biases = (generator.normal(0, 1, 3), generator.normal(0, 1, 1))
+        fixed = generator.normal(0, 1, 2)
+        problem = layered(weights, biases, fixed, fixed, np.ones((1, 1)), np.zeros(1))
+        value = float(evaluate(problem, fixed[None])[0, 0])
+        assert not isinstance(refute(shifted(problem, value)), Refuted)
+
+
+def test_answers_do_not_change_from_run_to_run() -> None:
+    problem = random_question(7)
+    least = least_violation(problem)
+    first, second = (refute(shifted(problem, least - 0.01), Settings(log=True)) for _ in range(2))
+    assert isinstance(first, Refuted)
+    assert isinstance(second, Refuted)
+    assert repr(first.log.entries) == repr(second.log.entries)
+
+
+def test_limits_are_answers() -> None:
+    problem = next(
+        p
+        for p in (shifted(q, least_violation(q) - 1e-3) for q in map(random_question, range(200)))
+        if refute(p, SETTINGS).nodes > 40
+    )
+    few = refute(problem, replace(SETTINGS, most_nodes=3, batch=1))
+    assert isinstance(few, GaveUp)
+    assert "looked at" in few.why
+    late = refute(problem, replace(SETTINGS, expired=lambda: True))
+    assert isinstance(late, GaveUp)
+    assert late.why == "time is up"
+    crowded = refute(problem, replace(SETTINGS, most_open=1, batch=1))
+    assert isinstance(crowded, GaveUp)
+    assert "waiting" in crowded.why
+
+
+def test_weakened_rows_cover_every_meaning() -> None:
+    weights, biases = (np.eye(1), np.eye(1)), (np.zeros(1), np.zeros(1))
+    box = (np.ones(1), np.full(1, 2.0))
+    sharp = layered(weights, biases, *box, np.ones((1, 1)), np.full(1, 0.9))
+    assert isinstance(refute(sharp), Refuted)
+    by_row = layered(weights, biases, *box, np.ones((1, 1)), np.full(1, 0.9), row_errors=np.full((1, 1), 0.2))
+    assert isinstance(refute(by_row), Candidate)
+    by_offset = layered(
+        weights, biases, *box, np.ones((1, 1)), np.full(1, 0.9), offset_errors=np.full(1, 0.2)
+    )
+    assert isinstance(refute(by_offset), Candidate)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"low": np.full(2, np.nan)},
+        {"high": np.full(2, -9.0)},
+        {"rows": np.ones((1, 3))},
+        {"index": np.array([[0, 5]])},
+        {"offsets": np.full(1, np.inf)},
+    ],
+)
+def test_refuses_nonsense(change: dict[str, np.ndarray]) -> None:
+    parts = {
+        "low": -np.ones(2),
+        "high": np.ones(2),
+        "rows": np.ones((1, 1)),
+        "offsets": np.zeros(1),
+        **change,
+    }
+    with pytest.raises(ValueError, match=r"bound|finite|rows|reads"):
+        layered((np.ones((3, 2)), np.ones((1, 3))), (np.zeros(3), np.zeros(1)), **parts)
+
+
+def test_fewer_steps_are_as_sound() -> None:
+    for seed in range(300, 310):
+        problem = random_question(seed)
+        least = least_violation(problem)
+        for count in (1, 2, 20):
+            settings = replace(SETTINGS, steps=Steps(count))
+            assert not isinstance(refute(shifted(problem, least + 1e-3), settings), Refuted)
