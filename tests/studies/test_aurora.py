@@ -7,6 +7,7 @@ from random import Random
 import numpy as np
 import pytest
 
+from surefoot.engines.bmc import Bmc
 from surefoot.formats.onnx import read_onnx
 from surefoot.problem.meaning.simulate import simulate
 from surefoot.problem.network import Network, Shape, dense
@@ -14,6 +15,8 @@ from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Recurs, Within
 from surefoot.problem.semantics import State, decision, holds, is_initial, step
 from surefoot.problem.validate import validate
+from surefoot.run import verify
+from surefoot.solve.native import Native
 from surefoot.studies.aurora.problem import (
     EPSILON,
     NEEDS_NETWORK,
@@ -24,6 +27,8 @@ from surefoot.studies.aurora.problem import (
     safety_excellent,
     safety_shallow_buffer,
 )
+from surefoot.verdict.verdict import Holds, Violated
+from surefoot.work.budget import Budget
 
 FEATURES = ("latency_gradient", "latency_ratio", "send_ratio")
 
@@ -131,3 +136,14 @@ def test_the_published_policy_on_single_histories(published: Network) -> None:
     assert not outcome(safety_excellent(published), history("0.01", "1.01", 1))
     assert outcome(safety_excellent(published, Fraction(1, 20)), history("0.05", "1.05", 1))
     assert not outcome(safety_shallow_buffer(published), history(0, 1, 2))
+
+
+@pytest.mark.shared_data
+@pytest.mark.parametrize(("epsilon", "kind"), [(Fraction(1, 100), Holds), (Fraction(1, 50), Violated)])
+def test_the_published_policy_keeps_the_rate_up_only_close_to_excellent(
+    published: Network, epsilon: Fraction, kind: type
+) -> None:
+    """Its smallest output is about 0.135 at 0.01 and below zero from 0.02 on."""
+    result = verify(safety_excellent(published, epsilon), Bmc(Native(), depth=0), Budget(60))
+    assert isinstance(result.verdict, kind)
+    assert result.certified is (kind is Violated)
