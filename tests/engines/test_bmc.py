@@ -31,7 +31,7 @@ SOON = 8  # deeper than every shortest violation in the table
 def test_examples_are_never_contradicted(example: Example, solver: str) -> None:
     engine = Bmc(SOLVERS[solver](), depth=SOON)
     assert engine.objection(example.problem) is None
-    verdict = verify(example.problem, engine, Budget(60)).verdict
+    verdict = verify(example.problem, engine, Budget(8)).verdict
     match verdict:
         case Violated(trace):
             assert not example.holds
