@@ -19,10 +19,12 @@ from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Within
 from surefoot.problem.term import Apply, Const, Op, Term
 from surefoot.problem.validate import validate
+from surefoot.solve import SOLVERS
 from surefoot.transform.discretise import discretise
 from surefoot.verdict.verdict import Reason, Result, Unknown, Vacuous, Verdict, Violated
 from surefoot.work.budget import Budget
 
+PREFERRED = ("milp", "native")  # solvers that are tried unasked, in this order
 PACKAGES = ("surefoot", "numpy", "highspy", "z3-solver", "onnx")
 
 
@@ -39,7 +41,7 @@ def verify(
     started = budget.elapsed()
     validate(problem)
     executed, lift = discretise(problem)
-    engine = engine or choose(executed, [kind() for kind in ENGINES.values()])
+    engine = engine or choose(executed, portfolio())
     if (why := engine.objection(executed)) is not None:
         raise Unsupported(why, fix="run `surefoot engines MODEL` to see which engine can take it")
     searching = budget.elapsed()
@@ -79,6 +81,11 @@ def unanswered(
         notes=notes(problem),
         source=dict(source),
     )
+
+
+def portfolio() -> list[Engine]:
+    """Every engine with every solver that is tried unasked, cheapest first."""
+    return [kind(**{"solver": SOLVERS[name]()}) for kind in ENGINES.values() for name in PREFERRED]
 
 
 def choose(problem: Problem, engines: Iterable[Engine]) -> Engine:

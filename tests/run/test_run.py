@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar
 
@@ -12,13 +12,13 @@ from tests.certify.test_replay import counter
 from surefoot.engines.bmc import Bmc
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Component, Control, Environment, Real, Variable
-from surefoot.problem.network import dense
+from surefoot.problem.network import Shape, dense
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Property, Within
 from surefoot.problem.term import FALSE, TRUE, Term, Var
 from surefoot.run import settled, verify
-from surefoot.verdict.verdict import Reason, Trace, Unknown, Vacuous, Verdict, Violated
+from surefoot.verdict.verdict import Holds, Reason, Trace, Unknown, Vacuous, Verdict, Violated
 from surefoot.work.budget import Budget
 
 X = Var("x")
@@ -122,3 +122,11 @@ def test_a_result_says_what_it_rests_on() -> None:
     assert result.arithmetic == "network float32, environment exact"
     assert {"python", "surefoot", "highspy"} <= set(result.versions)
     assert any("ties: the lowest output" in note for note in result.notes)
+
+
+def test_a_smooth_network_is_decided_without_naming_a_solver() -> None:
+    problem = single(1.0, Never(Var("output[0]") > 2, steps=0))
+    assert isinstance(problem.policy, NeuralPolicy)
+    smooth = dense([([[1.0]], [0.0]), ([[1.0]], [0.0])], Shape.TANH)
+    result = verify(replace(problem, policy=replace(problem.policy, network=smooth)), budget=Budget(30))
+    assert result.verdict == Holds(0, "native", as_asked=True)

@@ -12,11 +12,11 @@ import click
 from surefoot.engines import ENGINES
 from surefoot.engines.protocol import Engine
 from surefoot.errors import InvalidProblem, did_you_mean
+from surefoot.run import PREFERRED
 from surefoot.solve import SOLVERS
 from surefoot.solve.protocol import Solver
 from surefoot.solve.recording import Recording
 
-PREFERRED = ("milp", "native")  # without --solver: the first that has no objection
 TYPES: dict[str, Any] = {"int | None": click.IntRange(min=0), "int": click.IntRange(min=0), "float": float}
 
 

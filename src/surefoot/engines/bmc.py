@@ -120,7 +120,7 @@ class Bmc:
             if goal != FALSE:
                 match ask(goal):
                     case Sat(assignment):
-                        return self._confirm(problem, encoded, goal, assignment, budget)
+                        return self._confirm(problem, encoded, assignment, budget)
                     case Undecided(why, detail) if encoded.faithful is None or why is Why.TIMEOUT:
                         return Unknown(REASONS[why], f"k = {k}: {detail}")
             if encoded.faithful is not None:
@@ -154,7 +154,7 @@ class Bmc:
         return Clear(last=False)
 
     def _confirm(
-        self, problem: Problem, encoded: Encoded, goal: Term, model: Assignment, budget: Budget
+        self, problem: Problem, encoded: Encoded, model: Assignment, budget: Budget
     ) -> Doubt | Verdict:
         """Run the candidate with the reference semantics; if that fails, ask again without rounding slack."""
         trace = confirmed(problem, encoded, model)
@@ -215,7 +215,8 @@ def undefined_after(encoded: Encoded, model: Assignment) -> str:
         try:
             for _ in successors(encoded.problem, trace.states[-1]):
                 pass
-        except (Undefined, Unsupported) as error:
-            if isinstance(error, Undefined):
-                return str(error)
+        except Undefined as error:
+            return str(error)
+        except Unsupported:
+            pass  # infinitely many choices: which of them goes wrong is not told
     return "a step may leave the range of a variable or of an array index"

@@ -11,6 +11,7 @@ from surefoot.errors import SurefootError
 from surefoot.problem.environment import Real
 from surefoot.problem.term import TRUE
 from surefoot.query.query import Quantity, Query
+from surefoot.run import portfolio
 from surefoot.solve import SOLVERS
 from surefoot.transform.discretise import discretise
 
@@ -27,12 +28,12 @@ def engines(model: Path | None, properties: tuple[str, ...]) -> int:
     from surefoot.cli.model import load_model
 
     for problem in load_model(model, properties=properties).problems.values():
-        for name, kind in ENGINES.items():
+        for engine in portfolio():
             try:
-                why = kind().objection(discretise(problem)[0])
+                why = engine.objection(discretise(problem)[0])
             except SurefootError as error:
                 why = str(error)
-            print(f"{problem.name}: {name}: {'can take it' if why is None else why}")
+            print(f"{problem.name}: {engine!r}: {'can take it' if why is None else why}")
     return 0
 
 

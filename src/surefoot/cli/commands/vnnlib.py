@@ -31,7 +31,7 @@ from surefoot.work.budget import Budget
     show_default=True,
     help="vnncomp prints sat, unsat, unknown or timeout.",
 )
-@click.option("--solver", type=click.Choice(list(SOLVERS)), default="milp", show_default=True)
+@click.option("--solver", type=click.Choice(list(SOLVERS)), help="Default: the first without objection.")
 @click.option("--output", metavar="NAME", help="Which output of the network, if it has several.")
 @click.option("--timeout", type=float, callback=positive, default=60.0, show_default=True, metavar="SECONDS")
 @click.option("--seed", type=int, default=0, show_default=True)
@@ -41,7 +41,7 @@ def vnnlib(
     network: Path,
     specification: Path,
     form: str,
-    solver: str,
+    solver: str | None,
     output: str | None,
     timeout: float,
     seed: int,
@@ -68,7 +68,8 @@ def vnnlib(
             "output": output,
         }
         inputs = {str(p): sha256(p) for p in (network, specification)}
-        result = verify(problem, Bmc(SOLVERS[solver]()), budget, inputs=inputs, source=source)
+        engine = None if solver is None else Bmc(SOLVERS[solver]())
+        result = verify(problem, engine, budget, inputs=inputs, source=source)
     if form == "text":
         return write([(problem, result)], json_path, quiet)
     if json_path == "-":
