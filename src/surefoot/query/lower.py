@@ -13,7 +13,7 @@ A constraint counts as satisfied only in the first case; an access that is not l
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from surefoot.errors import Unsupported
@@ -34,7 +34,7 @@ from surefoot.problem.term import (
 from surefoot.query.arithmetic import NUMBER
 from surefoot.query.auxiliary import Auxiliaries, Value, negation
 from surefoot.query.linear import as_term, constant, variable
-from surefoot.query.query import Assignment, NetworkCall, Query
+from surefoot.query.query import Assignment, Query
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ def lower(query: Query) -> Lowered:
         values = [lowering.number(t) for t in call.inputs]
         constraints.extend(v.defined for v in values if v.defined != TRUE)
         inputs = tuple(as_term(v.linear) for v in values)
-        calls.append(NetworkCall(call.network, inputs, call.outputs, call.slack))
+        calls.append(replace(call, inputs=inputs))
     made = lowering.made
     lowered = Query(
         query.quantities + tuple(made.quantities), tuple(constraints) + tuple(made.constraints), tuple(calls)

@@ -2,7 +2,8 @@
 
 Constraints are boolean terms over the declared quantities. Outputs of a network call are quantities too:
 output i lies within `slack[i]` of the exact real value of the network at the inputs, so slack 0 means real
-arithmetic and a positive slack covers rounding.
+arithmetic and a positive slack covers rounding. A call with `float32` means more: the outputs are those of some
+float32 evaluation, and the slack is what a solver without an account of roundings may take instead.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import TypeAlias
 from surefoot.problem.environment import Bool, Int, Real
 from surefoot.problem.network import Network
 from surefoot.problem.term import Term
+from surefoot.query.proof import Proof
 
 Number: TypeAlias = bool | int | Fraction
 Assignment: TypeAlias = Mapping[str, Number]
@@ -37,6 +39,7 @@ class NetworkCall:
     inputs: tuple[Term, ...]
     outputs: tuple[str, ...]
     slack: tuple[Fraction, ...] = ()
+    float32: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +69,7 @@ class Sat:
 class Unsat:
     """No assignment exists. `proof` is evidence that the checker can read; None: only the solver's word."""
 
-    proof: object | None = None
+    proof: Proof | None = None
 
 
 @dataclass(frozen=True, slots=True)
