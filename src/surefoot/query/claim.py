@@ -23,8 +23,7 @@ from surefoot.problem.network import (
 from surefoot.query.bounds import declared
 from surefoot.query.formula import All, AnyOf, Atom, Formula
 from surefoot.query.linear import Linear, linearise
-from surefoot.query.proof import Json
-from surefoot.query.query import Query
+from surefoot.query.query import Json, Query
 
 _PAIRING = {
     Pairing.ADD: "sum",
@@ -39,7 +38,7 @@ def claim(query: Query, formulas: Sequence[Formula]) -> Json:
     networks: dict[int, tuple[int, Network]] = {}
     calls = []
     for call in query.calls:
-        number, network = networks.setdefault(id(call.network), (len(networks), call.network))
+        number, _ = networks.setdefault(id(call.network), (len(networks), call.network))
         calls.append([number, [written(linearise(t)) for t in call.inputs], list(call.outputs)])
     bounds = declared(query.quantities)
     variables = [[q.name, *map(_end, bounds[q.name]), _kind(q.kind)] for q in query.quantities]

@@ -2,8 +2,8 @@
 
 Constraints are boolean terms over the declared quantities. Outputs of a network call are quantities too:
 output i lies within `slack[i]` of the exact real value of the network at the inputs, so slack 0 means real
-arithmetic and a positive slack covers rounding. A call with `float32` means more: the outputs are those of some
-float32 evaluation, and the slack is what a solver without an account of roundings may take instead.
+arithmetic and a positive slack covers rounding. A call with `float32` means more: the outputs are those of
+some float32 evaluation, and the slack is what a solver without an account of roundings may take instead.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from typing import TypeAlias
 from surefoot.problem.environment import Bool, Int, Real
 from surefoot.problem.network import Network
 from surefoot.problem.term import Term
-from surefoot.query.proof import Proof
 
 Number: TypeAlias = bool | int | Fraction
 Assignment: TypeAlias = Mapping[str, Number]
+Json: TypeAlias = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +63,19 @@ class Sat:
     """An assignment to every quantity; the solver claims that it satisfies the query within its tolerance."""
 
     assignment: Assignment
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Proof:
+    """Evidence that nothing satisfies a query: plain JSON data as docs/certificates.md describes it.
+
+    `cases` speak of the names of the lowered query, which `claim` writes out. `arithmetic` says for which
+    evaluation of the networks this holds: "float32" or "real".
+    """
+
+    claim: Json
+    arithmetic: str
+    cases: tuple[Json, ...]
 
 
 @dataclass(frozen=True, slots=True)
