@@ -32,6 +32,7 @@ class Call:
     inputs: tuple[Term, ...]
     outputs: tuple[str, ...]
     slack: tuple[Fraction, ...]
+    float32: bool
     doubt: str | None  # why float32 inference may do something else
 
 
@@ -54,7 +55,7 @@ def network_call(
     for i, name in enumerate(names):
         allowed = slack[i] if slack else Fraction(0)
         kinds[name] = Real(_moved(float(result.low[i]), -allowed), _moved(float(result.high[i]), allowed))
-    return Call(network, inputs, names, slack, doubt or None)
+    return Call(network, inputs, names, slack, rounding, doubt or None)
 
 
 def observed(policy: NeuralPolicy, scope: Scope, kinds: Kinds) -> tuple[Term, ...]:

@@ -128,7 +128,11 @@ def unroll(
             constraints += [at_step(c, step) for c in system.constraints]
             calls += [
                 NetworkCall(
-                    c.network, tuple(at_step(t, step) for t in c.inputs), _names(c.outputs, step), c.slack
+                    c.network,
+                    tuple(at_step(t, step) for t in c.inputs),
+                    _names(c.outputs, step),
+                    c.slack,
+                    c.float32,
                 )
                 for c in system.calls
             ]

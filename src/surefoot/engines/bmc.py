@@ -7,7 +7,8 @@ reference semantics and becomes a verdict when that run violates the property.
 
 Beyond the paper: where no run of k steps exists the search is complete and says so; an update that could
 leave its variable's range is reported instead of being cut off by the encoding; network outputs carry their
-rounding error, so that "no violation" covers the float32 network.
+rounding error, so that "no violation" covers the float32 network. A property of the first state alone is one
+query: if the solver proves it, so is the property, where need be in real arithmetic only.
 """
 
 from __future__ import annotations
@@ -25,10 +26,20 @@ from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Within
 from surefoot.problem.semantics import holds, successors
 from surefoot.problem.term import FALSE, Term, conjunction
-from surefoot.query.query import Assignment, Sat, Undecided, Unsat, Why
+from surefoot.query.query import Answer, Assignment, Proof, Sat, Undecided, Unsat, Why
 from surefoot.solve.milp import Milp
 from surefoot.solve.protocol import Ask, Solver, solve
-from surefoot.verdict.verdict import Holds, Reason, Trace, Unknown, Vacuous, Verdict, Violated
+from surefoot.verdict.verdict import (
+    Certificate,
+    Holds,
+    Proved,
+    Reason,
+    Trace,
+    Unknown,
+    Vacuous,
+    Verdict,
+    Violated,
+)
 from surefoot.work.budget import Budget
 
 REASONS = {
@@ -41,9 +52,10 @@ REASONS = {
 
 @dataclass(frozen=True, slots=True)
 class Clear:
-    """No violating run of this length; `last`: no run is longer."""
+    """No violating run of this length; `last`: no run is longer; `proof`: evidence that there is none."""
 
     last: bool
+    proof: Proof | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +87,7 @@ class Bmc:
     def check(self, problem: Problem, budget: Budget) -> Verdict:
         limit, as_asked = self._limit(problem)
         known, doubt = -1, None  # no violation within `known` steps
+        proof: Proof | None = None
         k = 0
         try:
             while limit is None or k <= limit:
@@ -82,7 +95,7 @@ class Bmc:
                 if budget.spent():
                     return self._partial(Unknown(Reason.TIMEOUT, f"the budget ended before k = {k}"), known)
                 match self._level(problem, k, budget, deeper=limit is None or k < limit):
-                    case Clear(last):
+                    case Clear(last, proof):
                         known = k if doubt is None else known
                         if last and doubt is None:
                             return Holds(None, self.solver.name, as_asked=True)
@@ -99,6 +112,8 @@ class Bmc:
             return self._partial(Unknown(Reason.INTERRUPTED, f"stopped while looking at k = {k}"), known)
         if doubt is not None:
             return self._partial(doubt, known)
+        if known == 0 and as_asked and proof is not None:
+            return proved(proof)
         return Holds(known, self.solver.name, as_asked)
 
     def _limit(self, problem: Problem) -> tuple[int | None, bool]:
@@ -116,13 +131,13 @@ class Bmc:
     def _level(self, problem: Problem, k: int, budget: Budget, deeper: bool) -> Clear | Doubt | Verdict:
         encoded = unroll(problem, k)
         goal = violation(encoded, problem, k)
+        proof: Proof | None = None
         with self.solver.session(encoded.query, seconds=budget.remaining()) as ask:
             if goal != FALSE:
-                match ask(goal):
-                    case Sat(assignment):
-                        return self._confirm(problem, encoded, assignment, budget)
-                    case Undecided(why, detail) if encoded.faithful is None or why is Why.TIMEOUT:
-                        return Unknown(REASONS[why], f"k = {k}: {detail}")
+                settled = self._settled(problem, encoded, ask(goal), budget)
+                if settled is not None and not isinstance(settled, Proof):
+                    return settled
+                proof = settled
             if encoded.faithful is not None:
                 overflow = encoded.faithful.endswith(MAY_OVERFLOW)
                 return Doubt(Unknown(Reason.OVERFLOW if overflow else Reason.INCOMPLETE, encoded.faithful))
@@ -133,9 +148,49 @@ class Bmc:
                         return Doubt(Unknown(Reason.INCOMPLETE, text))
                     case Undecided(why, detail):
                         return Unknown(REASONS[why], f"k = {k}: {detail}")
-            return self._frontier(encoded, k, ask, deeper)
+            return self._frontier(encoded, k, ask, deeper, proof)
 
-    def _frontier(self, encoded: Encoded, k: int, ask: Ask, deeper: bool) -> Clear | Doubt | Verdict:
+    def _settled(
+        self, problem: Problem, encoded: Encoded, answer: Answer, budget: Budget
+    ) -> Proof | Doubt | Verdict | None:
+        """What the answer to the question for a violation of this length means; None: there is none."""
+        match answer:
+            case Unsat(proof):
+                return proof
+            case Sat(model):
+                trace = confirmed(problem, encoded, model)
+                if isinstance(trace, Trace):
+                    return Violated(trace)
+                doubt = Unknown(
+                    Reason.SPURIOUS, f"a candidate of {encoded.steps} steps does not replay: {trace}"
+                )
+                return self._in_reals(problem, encoded.steps, budget) or Doubt(doubt)
+            case Undecided(why, detail):
+                unknown = Unknown(REASONS[why], f"k = {encoded.steps}: {detail}")
+                if encoded.faithful is not None:
+                    return unknown if why is Why.TIMEOUT else None
+                if why is Why.NUMERICS:
+                    return self._in_reals(problem, encoded.steps, budget) or unknown
+                return unknown
+
+    def _in_reals(self, problem: Problem, steps: int, budget: Budget) -> Proof | Verdict | None:
+        """The same question without roundings: a violation that replays, a proof for reals, or nothing.
+
+        A proof for reals is of use only if it settles the whole property.
+        """
+        exact = unroll(problem, steps, rounding=False)
+        goal = violation(exact, problem, steps)
+        match solve(self.solver, exact.query, goal, seconds=budget.remaining()):
+            case Unsat(proof) if steps == 0:
+                return proof
+            case Sat(model) if isinstance(trace := confirmed(problem, exact, model), Trace):
+                return Violated(trace)
+            case _:
+                return None
+
+    def _frontier(
+        self, encoded: Encoded, k: int, ask: Ask, deeper: bool, proof: Proof | None
+    ) -> Clear | Doubt | Verdict:
         """No violation at k: is there any run of k steps, and do all its next steps stay in range?"""
         match ask():
             case Unsat():
@@ -151,24 +206,18 @@ class Bmc:
                     return Doubt(Unknown(Reason.INCOMPLETE, f"after {k} steps {what}; {fix}"))
                 case Undecided(why, detail):
                     return Unknown(REASONS[why], f"k = {k}: {detail}")
-        return Clear(last=False)
+        return Clear(last=False, proof=proof)
 
-    def _confirm(
-        self, problem: Problem, encoded: Encoded, model: Assignment, budget: Budget
-    ) -> Doubt | Verdict:
-        """Run the candidate with the reference semantics; if that fails, ask again without rounding slack."""
-        trace = confirmed(problem, encoded, model)
-        if isinstance(trace, str):
-            exact = unroll(problem, encoded.steps, rounding=False)
-            goal = violation(exact, problem, encoded.steps)
-            answer = solve(self.solver, exact.query, goal, seconds=budget.remaining())
-            if isinstance(answer, Sat):
-                trace = confirmed(problem, exact, answer.assignment)
-        if isinstance(trace, str):
-            return Doubt(
-                Unknown(Reason.SPURIOUS, f"a candidate of {encoded.steps} steps does not replay: {trace}")
-            )
-        return Violated(trace)
+
+def proved(proof: Proof) -> Proved:
+    """The verdict for a property that is one query."""
+    content = {
+        "surefoot-certificate": 1,
+        "claim": proof.claim,
+        "arithmetic": proof.arithmetic,
+        "cases": list(proof.cases),
+    }
+    return Proved(Certificate("unsat", content), "proved" if proof.arithmetic == "float32" else "proved-real")
 
 
 def violation(encoded: Encoded, problem: Problem, k: int) -> Term:
