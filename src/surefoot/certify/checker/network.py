@@ -1,0 +1,190 @@
+"""The checker's own picture of a network: nodes over flat vectors of exact numbers.
+
+Value 0 is the input; node i (counting from 0) makes value i + 1 from values before it. Weights are Python
+floats that hold a float32 number each: a float is data here, no arithmetic is ever done on one. All of the
+checker computes with integers, after `float.as_integer_ratio`.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from binascii import Error as Base64Error
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isfinite
+from struct import iter_unpack
+
+from .number import BadCertificate, integer, items, number, text
+
+ENTRIES = 1 << 24  # no value or matrix is larger
+Numbers = tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Affine:
+    """weights . x + bias; the weights stand row by row, one row for each entry of the bias."""
+
+    source: int
+    columns: int
+    weights: Numbers
+    bias: Numbers
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Elementwise:
+    """x + c, x * c or x / c, entry by entry."""
+
+    source: int
+    kind: str  # "add", "multiply" or "divide"
+    constant: Numbers
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Activation:
+    """A function applied to every entry."""
+
+    source: int
+    kind: str  # "relu", "tanh", "sigmoid", "leaky_relu" or "clip"
+    parameters: Numbers = ()  # slope below zero; low and high
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Combine:
+    """Entry by entry of two values."""
+
+    left: int
+    right: int
+    kind: str  # "sum", "product", "maximum" or "quotient"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pick:
+    source: int
+    indices: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Join:
+    sources: tuple[int, ...]
+
+
+Node = Affine | Elementwise | Activation | Combine | Pick | Join
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Network:
+    """`width` inputs; the result is the last value (the input itself if there is no node)."""
+
+    width: int
+    nodes: tuple[Node, ...]
+
+    def widths(self) -> tuple[int, ...]:
+        """The width of every value, input first; raises `BadCertificate` if the nodes do not fit together."""
+        widths = [self.width]
+        for place, node in enumerate(self.nodes):
+            if any(not 0 <= s <= place for s in sources(node)):
+                raise BadCertificate(f"network node {place} reads a value that does not exist yet")
+            widths.append(_width(node, widths, place))
+        return tuple(widths)
+
+
+def sources(node: Node) -> tuple[int, ...]:
+    """Which values a node reads."""
+    match node:
+        case Combine(left, right, _):
+            return (left, right)
+        case Join(several):
+            return several
+        case _:
+            return (node.source,)
+
+
+def _width(node: Node, widths: Sequence[int], place: int) -> int:
+    match node:
+        case Affine(source, columns, weights, bias):
+            fits, width = columns == widths[source] and len(weights) == columns * len(bias), len(bias)
+            exact: Numbers = weights + bias
+        case Elementwise(source, kind, constant):
+            fits, width, exact = len(constant) == widths[source], widths[source], constant
+            if kind == "divide" and 0 in constant:
+                raise BadCertificate(f"network node {place} divides by zero")
+        case Activation(source, _, parameters):
+            fits, width, exact = True, widths[source], parameters
+        case Combine(left, right, _):
+            fits, width, exact = widths[left] == widths[right], widths[left], ()
+        case Pick(source, indices):
+            fits, width, exact = all(0 <= i < widths[source] for i in indices), len(indices), ()
+        case Join(several):
+            fits, width, exact = True, sum(widths[s] for s in several), ()
+    if not fits or width > ENTRIES:
+        raise BadCertificate(f"network node {place} ({type(node).__name__}) does not fit what it reads")
+    if not all(map(isfinite, exact)):
+        raise BadCertificate(f"network node {place} ({type(node).__name__}) has a number that is not finite")
+    return width
+
+
+_PARAMETERS = {"relu": 0, "tanh": 0, "sigmoid": 0, "leaky_relu": 1, "clip": 2}
+
+
+def read_network(data: object) -> Network:
+    """A network written out in a certificate: an object with `width` and `nodes`."""
+    if not isinstance(data, dict) or data.keys() != {"width", "nodes"}:
+        raise BadCertificate("a network is an object with `width` and `nodes`")
+    width = integer(data["width"], 0, ENTRIES, "width of a network")
+    network = Network(width, tuple(_node(n, place) for place, n in enumerate(items(data["nodes"], "nodes"))))
+    network.widths()
+    return network
+
+
+def _node(data: object, place: int) -> Node:
+    what = f"network node {place}"
+    parts = items(data, what)
+    kind, rest = (text(parts[0], what) if parts else ""), parts[1:]
+
+    def source(index: int) -> int:
+        return integer(rest[index], 0, place, f"source of {what}")
+
+    match kind, len(rest):
+        case "affine", 5:
+            rows = integer(rest[1], 0, ENTRIES, f"rows of {what}")
+            columns = integer(rest[2], 0, ENTRIES, f"columns of {what}")
+            bias = _floats(rest[4], what)
+            if len(bias) != rows:
+                raise BadCertificate(f"{what}: {rows} rows, but a bias of {len(bias)} numbers")
+            return Affine(source(0), columns, _floats(rest[3], what), bias)
+        case (("add" | "multiply" | "divide"), 2):
+            return Elementwise(source(0), kind, _floats(rest[1], what))
+        case (("sum" | "product" | "maximum" | "quotient"), 2):
+            return Combine(source(0), source(1), kind)
+        case "pick", 2:
+            indices = (integer(i, 0, ENTRIES, f"index of {what}") for i in items(rest[1], what))
+            return Pick(source(0), tuple(indices))
+        case "join", 1:
+            several = items(rest[0], what)
+            return Join(tuple(integer(s, 0, place, f"source of {what}") for s in several))
+        case _, count if kind in _PARAMETERS and count == 1 + _PARAMETERS[kind]:
+            return Activation(source(0), kind, tuple(_as_float(p, what) for p in rest[1:]))
+        case _:
+            raise BadCertificate(f"{what}: no such node: `{kind[:40]}` with {len(rest)} arguments")
+
+
+def _floats(data: object, what: str) -> Numbers:
+    """Base64 of little-endian float32 numbers."""
+    try:
+        raw = b64decode(text(data, what, most=16 * ENTRIES), validate=True)
+    except (Base64Error, ValueError) as error:
+        raise BadCertificate(f"{what}: {error}") from None
+    if len(raw) % 4:
+        raise BadCertificate(f"{what}: not a whole number of float32 numbers")
+    return tuple(v for (v,) in iter_unpack("<f", raw))
+
+
+def _as_float(data: object, what: str) -> float:
+    exact = number(data, what)
+    try:
+        found = float(exact)
+    except OverflowError:
+        found = float("inf")
+    if not isfinite(found) or exact != found:
+        raise BadCertificate(f"{what}: a parameter that no binary float holds")
+    return found

@@ -1,0 +1,67 @@
+"""Reading JSON data strictly: what is expected is said, everything else is refused."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from typing import Any
+
+LENGTH = 4000  # characters of a number; Python refuses to read longer decimal integers anyway
+EXPONENT = 20000  # of a number; 2^-149 and 10^-300 are far inside
+
+_HEX = re.compile(r"([+-]?)0x([0-9a-f]*)\.?([0-9a-f]*)(?:p([+-]?[0-9]{1,6}))?", re.ASCII | re.IGNORECASE)
+_DECIMAL = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?(?:e([+-]?[0-9]{1,6}))?", re.ASCII | re.IGNORECASE)
+_FRACTION = re.compile(r"([+-]?[0-9]+)/([0-9]+)", re.ASCII)
+
+
+class BadCertificate(Exception):
+    """The file is not what the format says; nothing can be concluded from it."""
+
+
+def number(data: object, what: str) -> Fraction:
+    """A JSON integer, or a string with a fraction, a decimal or a hexadecimal float; exactly."""
+    if type(data) is int:
+        return Fraction(data)
+    if type(data) is str and len(data) <= LENGTH:
+        if (match := _HEX.fullmatch(data)) and (match[2] or match[3]):
+            power = int(match[4] or 0) - 4 * len(match[3])
+            size = int(match[2] + match[3], 16)
+            if abs(power) <= EXPONENT:
+                exact = Fraction(size << power) if power >= 0 else Fraction(size, 1 << -power)
+                return -exact if match[1] == "-" else exact
+        elif match := _FRACTION.fullmatch(data):
+            if below := int(match[2]):
+                return Fraction(int(match[1]), below)
+        elif (match := _DECIMAL.fullmatch(data)) and abs(int(match[1] or 0)) <= EXPONENT:
+            return Fraction(data)
+    raise BadCertificate(f"{what}: not a number of this format: {str(data)[:40]}")
+
+
+def integer(data: object, least: int, most: int, what: str) -> int:
+    """A JSON integer of this range; true and false are none."""
+    if type(data) is not int or not least <= data <= most:
+        raise BadCertificate(f"{what}: not an integer from {least} to {most}: {str(data)[:40]}")
+    return data
+
+
+def items(data: object, what: str) -> list[Any]:
+    if type(data) is not list:
+        raise BadCertificate(f"{what}: not a list: {str(data)[:40]}")
+    return data
+
+
+def text(data: object, what: str, most: int = LENGTH) -> str:
+    if type(data) is not str or len(data) > most:
+        raise BadCertificate(f"{what}: not a string of at most {most} characters: {str(data)[:40]}")
+    return data
+
+
+def record(data: object, needed: frozenset[str], allowed: frozenset[str], what: str) -> dict[str, Any]:
+    """An object with all of the needed keys and no other than those allowed."""
+    if type(data) is not dict:
+        raise BadCertificate(f"{what}: not an object: {str(data)[:40]}")
+    missing, unknown = needed - data.keys(), data.keys() - needed - allowed
+    if missing or unknown:
+        names = ", ".join(sorted(str(k)[:40] for k in missing or unknown))
+        raise BadCertificate(f"{what}: {'missing' if missing else 'unknown'} keys: {names}")
+    return data

@@ -1,0 +1,40 @@
+"""What is claimed to have no solution: variables, network calls and a formula, in exact numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from .network import Network
+
+Linear = Mapping[str, Fraction]  # name to coefficient, "" is the constant; no zero coefficients
+# ("and" | "or", part, ...) or ("<=" | "<" | "=", linear): compared with 0. ("and",) is true, ("or",) false.
+Formula = tuple[object, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A quantity with its bounds; outputs of calls may have none."""
+
+    name: str
+    low: Fraction | None
+    high: Fraction | None
+    kind: str  # "real", "float32" (a real number that float32 represents) or "integer"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Call:
+    """The outputs are what the network computes from the values of the inputs."""
+
+    network: Network
+    inputs: tuple[Linear, ...]
+    outputs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Query:
+    variables: tuple[Variable, ...]
+    calls: tuple[Call, ...]
+    formula: Formula
+    origin: str  # what it was read from, in words
