@@ -1,0 +1,1 @@
+"""The parts of the ONNX reader: wire format, model, shapes, values and operators."""
