@@ -1,6 +1,7 @@
 # Every target sets up .venv itself. `make` alone lists the targets.
 
 VENV := .venv
+PEERS := .venv-bench
 BIN := $(VENV)/bin
 PIP = $(BIN)/python -m pip install -qq --disable-pip-version-check
 # The first interpreter that runs and is recent enough; override with `make PYTHON=...`.
@@ -11,7 +12,7 @@ ARGS ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check bench format train-setup clean
+.PHONY: help setup demo test check bench bench-solve format train-setup clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,9 +32,10 @@ check: $(VENV)/.stamp-dev ## Check format, lint, types, import contracts and the
 	$(BIN)/lint-imports
 	$(BIN)/python tests/tree.py
 
-bench: $(VENV)/.stamp-dev ## Run the benchmarks; their arguments in ARGS
-	@test -d benchmarks || { echo "there is no benchmarks folder in this checkout"; exit 1; }
-	@$(BIN)/python -m benchmarks $(ARGS)
+bench: bench-solve ## Run the benchmarks; their arguments in ARGS
+
+bench-solve: $(VENV)/.stamp-dev $(PEERS)/.stamp ## Compare the native solver with others; ARGS="--quick", …
+	@$(BIN)/python -m benchmarks.solve --python $(PEERS)/bin/python $(ARGS)
 
 format: $(VENV)/.stamp-dev ## Format the code and apply safe lint fixes
 	$(BIN)/ruff format .
@@ -42,7 +44,7 @@ format: $(VENV)/.stamp-dev ## Format the code and apply safe lint fixes
 train-setup: $(VENV)/.stamp-train ## Add torch and stable-baselines3, so that no training test is skipped
 
 clean: ## Remove .venv, caches and build products
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(PEERS) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.stamp-venv:
@@ -66,4 +68,12 @@ $(VENV)/.stamp-train: pyproject.toml | $(VENV)/.stamp-dev
 	@echo "installing $(TORCH) and stable-baselines3 into $(VENV)"
 	@$(PIP) $(TORCH)
 	@$(PIP) -e '.[dev,train]'
+	@touch $@
+
+# One by one: an engine that cannot be installed here is left out of the comparison.
+$(PEERS)/.stamp: benchmarks/requirements.txt
+	@echo "installing other engines into $(PEERS)"
+	@$(PYTHON) -m venv $(PEERS)
+	@grep -v '^#' $< | while read -r line; do \
+		$(PEERS)/bin/python -m pip install -qq --disable-pip-version-check "$$line" || echo "left out: $$line"; done
 	@touch $@

@@ -1,0 +1,153 @@
+"""The native solver asked in a process of its own, as users ask it but for the process that guards deadlines.
+
+Seconds are processor time of the asking process after all imports: for files, reading them included.
+"""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import resource
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any, ClassVar
+
+from surefoot.engines.bmc import Bmc, proved
+from surefoot.formats.policy_file import load_policy
+from surefoot.formats.vnnlib import read_vnnlib, to_problem
+from surefoot.problem.environment import Real
+from surefoot.problem.network import dense
+from surefoot.problem.term import Const, Var
+from surefoot.query.query import NetworkCall, Proof, Quantity, Query, Sat, Undecided, Unsat
+from surefoot.query.satisfies import satisfies
+from surefoot.solve.native.solver import Native, decide, prepare
+from surefoot.solve.protocol import Ask
+from surefoot.verdict.verdict import Holds, Proved, Reason, Unknown, Violated
+from surefoot.work.budget import Budget
+
+GRACE = 60.0  # wall seconds beyond the limit after which the process is ended
+
+
+@dataclass(frozen=True, slots=True)
+class InProcess:
+    """The native solver without a child process."""
+
+    name: ClassVar[str] = "native"
+    seed: int = 0
+    batch: int = 256
+
+    def objection(self, query: Query) -> str | None:
+        return Native(self.seed, self.batch).objection(query)
+
+    @contextmanager
+    def session(self, base: Query, *, seconds: float) -> Iterator[Ask]:
+        deadline = time.monotonic() + seconds
+        question = prepare(base, self.seed, self.batch)
+        yield lambda *more: question(more, max(0.0, deadline - time.monotonic()))
+
+
+def ask_files(network: Path, specification: Path, seconds: float) -> dict[str, Any]:
+    """Network and specification as the command `vnnlib` takes them."""
+    started = time.process_time()
+    loaded, asked = load_policy(network).network, read_vnnlib(specification)
+    problem = to_problem(loaded, asked, specification.name)
+    engine = Bmc(InProcess())
+    if (why := engine.objection(problem)) is not None:
+        return {"answer": "cannot", "detail": why, "seconds": time.process_time() - started}
+    verdict = engine.check(problem, Budget(seconds, 0))
+    used = time.process_time() - started
+    match verdict:
+        case Violated():
+            found: dict[str, Any] = {"answer": "sat"}
+        case Proved(certificate, arithmetic):
+            found = {"answer": "unsat", "arithmetic": arithmetic, "certificate": certificate.content}
+        case Holds():
+            found = {"answer": "unsat", "arithmetic": "uncertified"}
+        case Unknown(reason, detail):
+            found = {"answer": "timeout" if reason is Reason.TIMEOUT else "unknown", "detail": detail}
+        case other:
+            found = {"answer": "unknown", "detail": repr(other)[:200]}
+    return found | {"seconds": used}
+
+
+def ask_query(query: Query, seconds: float) -> dict[str, Any]:
+    """One call of the solver; a model is verified exactly, outside the time measured."""
+    started = time.process_time()
+    answer = decide(query, seconds=seconds)
+    used = time.process_time() - started
+    match answer:
+        case Sat(assignment):
+            trouble = satisfies(query, assignment)
+            found: dict[str, Any] = {
+                "answer": "sat" if trouble is None else "unknown",
+                "detail": trouble or "",
+            }
+        case Unsat(None):
+            found = {"answer": "unsat", "arithmetic": "uncertified"}
+        case Unsat(Proof() as proof):
+            verdict = proved(proof)
+            assert verdict.certificate is not None
+            found = {
+                "answer": "unsat",
+                "arithmetic": proof.arithmetic,
+                "certificate": verdict.certificate.content,
+            }
+        case Undecided(why, detail):
+            found = {"answer": why.value, "detail": detail}
+    return found | {"seconds": used}
+
+
+def warmed() -> None:
+    """Ask something trivial, so that nothing is imported later."""
+    network = dense([([[1.0], [-1.0]], [0.0, 0.5]), ([[1.0, 1.0]], [0.0])])
+    quantities = (Quantity("x", Real(-1, 1)), Quantity("y", Real()))
+    call = NetworkCall(network, (Var("x"),), ("y",))
+    for bound in (2, -1):
+        decide(Query(quantities, (Var("y") <= Const(bound),), (call,)), seconds=5.0)
+
+
+def asked(
+    task: Callable[..., dict[str, Any]], *arguments: object, seconds: float, keep: Path | None = None
+) -> dict[str, Any]:
+    """`task(*arguments, seconds)` in a fresh process; a certificate goes to the file `keep`, if wanted."""
+    context = multiprocessing.get_context("spawn")
+    here, there = context.Pipe()
+    process = context.Process(target=_child, args=(there, task, arguments, seconds, keep))
+    process.start()
+    there.close()
+    answer: dict[str, Any] = {"answer": "capped", "detail": "did not end in time", "seconds": seconds}
+    try:
+        if here.poll(seconds + GRACE):
+            answer = here.recv()
+    except EOFError:
+        answer = {"answer": "died", "seconds": seconds}
+    if process.is_alive():
+        process.join(5.0)
+        process.kill()
+    process.join()
+    return answer
+
+
+def _child(
+    pipe: Connection,
+    task: Callable[..., dict[str, Any]],
+    arguments: tuple[object, ...],
+    seconds: float,
+    keep: Path | None,
+) -> None:
+    warmed()
+    started = time.monotonic()
+    answer = task(*arguments, seconds)
+    answer["wall"] = time.monotonic() - started
+    certificate = answer.pop("certificate", None)
+    if certificate is not None:
+        text = json.dumps(certificate, separators=(",", ":"))
+        answer["bytes"] = len(text)
+        if keep is not None:
+            keep.write_text(text, encoding="utf-8")
+    answer["memory"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    pipe.send(answer)
