@@ -1,0 +1,47 @@
+"""A slice of the large comparison on random small queries (`python -m benchmarks.fuzz`)."""
+
+from collections import Counter
+
+import pytest
+from benchmarks.fuzz import Finding, examined, model, sampling
+from benchmarks.random_queries import KINDS, small
+
+from surefoot.query.query import Sat, Unsat
+from surefoot.solve.native.solver import decide
+
+pytest.importorskip("z3")
+SEED, COUNT = 1, 34  # queries of each kind
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_contradicts_the_native_solver(kind: str) -> None:
+    first = KINDS.index(kind)
+    numbers = range(first, COUNT * len(KINDS), len(KINDS))
+    found = {number: examined(small(SEED, number), number) for number in numbers}
+    assert {number: f.wrong for number, f in found.items() if f.wrong} == {}
+    answers = Counter(f.answer for f in found.values())
+    assert min(answers["sat"], answers["unsat"]) >= COUNT // 5, answers  # both kinds of answer are tested
+
+
+def test_wrong_answers_are_noticed() -> None:
+    seen = Counter[str]()
+    for number in range(60):
+        case = small(SEED, number)
+        answer = decide(case.query(), seconds=5.0)
+        if isinstance(answer, Sat):
+            found = Finding("unsat")
+            sampling(case, number, Unsat(), found)
+            seen["false unsat"] += bool(found.wrong)
+            moved = {v.name: answer.assignment[v.name] + 1000 for v in case.free}
+            assert list(model(case, case.query(), Sat({**answer.assignment, **moved})))
+        elif isinstance(answer, Unsat) and case.kind == "whole":
+            found = Finding("sat")
+            sampling(case, number, Sat({}), found)
+            seen["false sat"] += bool(found.wrong)
+    assert seen["false unsat"] > 10
+    assert seen["false sat"] > 0
+
+
+def test_queries_depend_on_seed_and_number_alone() -> None:
+    assert small(3, 8).clauses == small(3, 8).clauses
+    assert small(3, 8).clauses != small(4, 8).clauses
