@@ -16,7 +16,8 @@ from struct import iter_unpack
 
 from .number import BadCertificate, integer, items, number, text
 
-ENTRIES = 1 << 24  # no value or matrix is larger
+_PARAMETERS = {"relu": 0, "tanh": 0, "sigmoid": 0, "leaky_relu": 1, "clip": 2}
+ENTRIES = 1 << 22  # no value is wider
 Numbers = tuple[float, ...]
 
 
@@ -108,8 +109,10 @@ def _width(node: Node, widths: Sequence[int], place: int) -> int:
             fits, width, exact = len(constant) == widths[source], widths[source], constant
             if kind == "divide" and 0 in constant:
                 raise BadCertificate(f"network node {place} divides by zero")
-        case Activation(source, _, parameters):
-            fits, width, exact = True, widths[source], parameters
+        case Activation(source, kind, parameters):
+            fits, width, exact = len(parameters) == _PARAMETERS[kind], widths[source], parameters
+            if kind == "clip" and parameters[0] > parameters[-1]:
+                raise BadCertificate(f"network node {place} clips to an empty range")
         case Combine(left, right, _):
             fits, width, exact = widths[left] == widths[right], widths[left], ()
         case Pick(source, indices):
@@ -121,9 +124,6 @@ def _width(node: Node, widths: Sequence[int], place: int) -> int:
     if not all(map(isfinite, exact)):
         raise BadCertificate(f"network node {place} ({type(node).__name__}) has a number that is not finite")
     return width
-
-
-_PARAMETERS = {"relu": 0, "tanh": 0, "sigmoid": 0, "leaky_relu": 1, "clip": 2}
 
 
 def read_network(data: object) -> Network:
@@ -171,7 +171,7 @@ def _node(data: object, place: int) -> Node:
 def _floats(data: object, what: str) -> Numbers:
     """Base64 of little-endian float32 numbers."""
     try:
-        raw = b64decode(text(data, what, most=16 * ENTRIES), validate=True)
+        raw = b64decode(text(data, what, most=1 << 30), validate=True)
     except (Base64Error, ValueError) as error:
         raise BadCertificate(f"{what}: {error}") from None
     if len(raw) % 4:

@@ -18,6 +18,10 @@ class BadCertificate(Exception):
     """The file is not what the format says; nothing can be concluded from it."""
 
 
+class Refused(Exception):
+    """The file can be read, but it does not prove what it claims."""
+
+
 def number(data: object, what: str) -> Fraction:
     """A JSON integer, or a string with a fraction, a decimal or a hexadecimal float; exactly."""
     if type(data) is int:

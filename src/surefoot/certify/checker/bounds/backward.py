@@ -1,0 +1,130 @@
+"""Backward substitution: from a linear form over values to one over free variables that is nowhere larger.
+
+Coefficients are integers in units of u = 2^-bits, the constant in units of u^2. A coefficient that is rounded
+to c loses at most |true - c| * max |x|; with every rounding at most one unit this is at most the sum of all
+max |x| of the value concerned, in units of u^2, and it is subtracted from the constant. So after every step
+the form is a true lower bound, whatever was rounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from operator import add, mul
+
+from ..network import Affine, Elementwise, Join, Pick
+from ..problem import Mix
+from .forward import radius
+from .lines import lines_of
+from .state import Grid, Lines, State
+
+
+class Form:
+    """coefficients . values + constant, being substituted from the last value down to value 0."""
+
+    __slots__ = ("coefficients", "constant", "grid", "special", "state")
+
+    def __init__(self, grid: Grid, state: State, special: dict[int, Lines] | None = None) -> None:
+        self.grid = grid
+        self.state = state
+        self.special = special or {}  # lines to be used instead of those of the state
+        self.coefficients: dict[int, list[int]] = {}
+        self.constant = 0
+
+    def add_entry(self, v: int, i: int, coefficient: int) -> None:
+        found = self.coefficients.get(v)
+        if found is None:
+            found = self.coefficients[v] = [0] * self.grid.values[v].width
+        found[i] += coefficient
+
+    def add_term(self, v: int, i: int, factor: int, coefficient: Fraction) -> None:
+        """factor times coefficient; the product is rounded down to the grid."""
+        product, rest = divmod(factor * coefficient.numerator, coefficient.denominator)
+        self.add_entry(v, i, product)
+        if rest:
+            self.constant -= max(self.state.high[v][i], -self.state.low[v][i])
+
+    def add_constant(self, factor: int, constant: Fraction) -> None:
+        self.constant += factor * (constant.numerator << self.grid.bits) // constant.denominator
+
+    def add_vector(self, v: int, vector: list[int]) -> None:
+        found = self.coefficients.get(v)
+        self.coefficients[v] = vector if found is None else list(map(add, found, vector))
+
+    def substituted(self) -> tuple[list[int], int]:
+        """Coefficients of value 0 and the constant."""
+        for v in range(len(self.grid.values) - 1, 0, -1):
+            vector = self.coefficients.pop(v, None)
+            if vector is not None and any(vector):
+                self._replace(v, vector)
+        return self.coefficients.get(0) or [0] * self.grid.values[0].width, self.constant
+
+    def minimum(self) -> int:
+        """A lower bound over the box of value 0, in units of u^2."""
+        vector, constant = self.substituted()
+        return constant + least(self.state, vector)
+
+    def _replace(self, v: int, vector: list[int]) -> None:
+        grid, state = self.grid, self.state
+        value = grid.values[v]
+        errors = radius(grid, state, v)
+        if errors is not None:
+            self.constant -= sum(map(mul, map(abs, vector), errors))
+        match value.node:
+            case Affine() as node:
+                (source,) = value.sources
+                found, error = grid.kernel(node).rows.times(vector)
+                self.constant += found.pop() << grid.bits
+                self.constant -= error * (state.total(source) + grid.one)
+                self.add_vector(source, found)
+            case Elementwise() as node:
+                self._elementwise(node, value.sources[0], vector)
+            case Pick(_, indices):
+                for i, c in zip(indices, vector, strict=True):
+                    self.add_entry(value.sources[0], i, c)
+            case Join():
+                start = 0
+                for source in value.sources:
+                    end = start + grid.values[source].width
+                    self.add_vector(source, vector[start:end])
+                    start = end
+            case Mix(rows, constants, _):
+                for row, constant, c in zip(rows, constants, vector, strict=True):
+                    if c:
+                        for w, i, factor in row:
+                            self.add_term(w, i, c, factor)
+                        if constant:
+                            self.add_constant(c, constant)
+            case _:
+                self._relax(v, value.sources, vector)
+
+    def _elementwise(self, node: Elementwise, source: int, vector: list[int]) -> None:
+        ratios = self.grid.ratios(node)
+        if node.kind == "add":
+            bits = self.grid.bits
+            self.constant += sum((c * n << bits) // d for c, (n, d) in zip(vector, ratios, strict=True))
+            self.add_vector(source, vector)
+        else:
+            self.add_vector(source, [c * n // d for c, (n, d) in zip(vector, ratios, strict=True)])
+            self.constant -= self.state.total(source)
+
+    def _relax(self, v: int, sources: Sequence[int], vector: list[int]) -> None:
+        grid, state = self.grid, self.state
+        lines = self.special.get(v) or lines_of(grid, state, v)
+        bits = grid.bits
+        self.constant += sum(
+            [
+                c * (b if c > 0 else a)
+                for c, b, a in zip(vector, lines.below_constant, lines.above_constant, strict=True)
+            ]
+        )
+        for source, below, above in zip(sources, lines.below, lines.above, strict=True):
+            product = [c * (b if c > 0 else a) >> bits for c, b, a in zip(vector, below, above, strict=True)]
+            self.constant -= state.total(source)
+            self.add_vector(source, product)
+
+
+def least(state: State, vector: Sequence[int]) -> int:
+    """The minimum of vector . x over the box of value 0."""
+    box = state.low[0], state.high[0]
+    return sum([c * (low if c > 0 else high) for c, low, high in zip(vector, *box, strict=True)])

@@ -1,0 +1,235 @@
+"""Linear functions below and above the nodes that are not linear (docs/certificates.md, section 6).
+
+Any slope may be used: constants are chosen so that the line is on its side over the whole box, rounded
+outward. A line that holds for a box holds for every part of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from ..network import Activation, Combine
+from ..number import Refused
+from .forward import interval
+from .smooth import logistic, logistic_line, tanh, tanh_line
+from .state import Grid, Lines, Slopes, State
+
+NONE: Slopes = (None, None)
+
+
+def lines_of(grid: Grid, state: State, v: int) -> Lines:
+    """The lines of a value with the slopes that the state remembers."""
+    found = state.lines.get(v)
+    if found is None:
+        found = state.lines[v] = make_lines(grid, state, v, state.slopes.get(v, NONE))
+    return found
+
+
+def make_lines(grid: Grid, state: State, v: int, slopes: Slopes) -> Lines:
+    value = grid.values[v]
+    match value.node:
+        case Activation() as node:
+            s = value.sources[0]
+            return _ACTIVATION[node.kind](grid, node, state.low[s], state.high[s], slopes)
+        case Combine(kind="quotient"):
+            low, high = interval(grid, state, v)  # with the rounding error, which does no harm
+            zero = [0] * value.width
+            return Lines((zero, zero), low, (zero, zero), high)
+        case Combine() as node:
+            s, t = value.sources
+            boxes = zip(state.low[s], state.high[s], state.low[t], state.high[t], strict=True)
+            return _combined(grid, _PAIR[node.kind], boxes, slopes[0] or _none(value.width), slopes[1])
+    raise AssertionError
+
+
+def _none(width: int) -> tuple[None, ...]:
+    return (None,) * width
+
+
+def _relu(grid: Grid, _: Activation, low: list[int], high: list[int], slopes: Slopes) -> Lines:
+    """Above an unstable ReLU the chord: its slope c = h / (h - l) rounded up, and -c l as constant.
+
+    The line is 0 at l, and c (h - l) >= h at h; the function is convex.
+    """
+    one, bits = grid.one, grid.bits
+    below, above, constant = [], [], []
+    given = slopes[0] or _none(len(low))
+    for least, most, slope in zip(low, high, given, strict=True):
+        if least >= 0:
+            below.append(one)
+            above.append(one)
+            constant.append(0)
+        elif most <= 0:
+            below.append(0)
+            above.append(0)
+            constant.append(0)
+        else:
+            chord = -((-most << bits) // (most - least))
+            above.append(chord)
+            constant.append(-(chord * least >> bits))
+            if slope is None:
+                below.append(one if most > -least else 0)
+            else:
+                below.append(slope << (bits - 7))
+    return Lines((below,), [0] * len(low), (above,), constant)
+
+
+def _leaky(grid: Grid, node: Activation, low: list[int], high: list[int], slopes: Slopes) -> Lines:
+    """Below a x with a between the two slopes, above the chord; the other way round for slopes above 1."""
+    above, below = node.parameters[0].as_integer_ratio()
+    low_slope = (above << grid.bits) // below
+    found = []
+    given = slopes[0] or _none(len(low))
+    for least, most, slope in zip(low, high, given, strict=True):
+        points = [(x, x * below if x > 0 else x * above) for x in (least, most, min(max(0, least), most))]
+        piece = grid.one if most > -least else low_slope
+        if least < 0 < most:
+            chord = ((points[1][1] - points[0][1]) << grid.bits) // ((most - least) * below)
+            if slope is not None:
+                piece = slope << (grid.bits - 7)
+        else:
+            chord = piece = grid.one if least >= 0 else low_slope
+        found.append(_through(grid, points, below, *((piece, chord) if above <= below else (chord, piece))))
+    return _collected(found)
+
+
+def _clip(grid: Grid, node: Activation, low: list[int], high: list[int], slopes: Slopes) -> Lines:
+    """Lines of any slope; the constant is the extreme at an end or a kink."""
+    ratios = [p.as_integer_ratio() for p in node.parameters]
+    scale = max(d for _, d in ratios)
+    least_value, most_value = ((n * (scale // d)) << grid.bits for n, d in ratios)
+    found = []
+    given = [slopes[i] or _none(len(low)) for i in (0, 1)]
+    for least, most, below, above in zip(low, high, *given, strict=True):
+        ends = [x * scale for x in (least, most)]
+        places = ends + [min(max(k, ends[0]), ends[1]) for k in (least_value, most_value)]
+        points = [(x, min(max(x, least_value), most_value)) for x in places]
+        pair = [(slope or 0) << (grid.bits - 16) for slope in (below, above)]
+        found.append(_through(grid, points, scale, pair[0], pair[1], scale))
+    return _collected(found)
+
+
+def _through(
+    grid: Grid, points: list[tuple[int, int]], scale: int, below: int, above: int, place: int = 1
+) -> tuple[int, int, int, int]:
+    """Lines of these slopes around a function that is linear between the points.
+
+    A point is a pair of integers: its place in units of 1 / place, and the value there of 1 / scale.
+    """
+    least = min((value << grid.bits) // scale - -(-below * x // place) for x, value in points)
+    most = max(-((-value << grid.bits) // scale) - above * x // place for x, value in points)
+    return below, least >> grid.bits, above, -(-most >> grid.bits)
+
+
+def _collected(found: list[tuple[int, int, int, int]]) -> Lines:
+    below, below_constant, above, above_constant = (
+        (list(c) for c in zip(*found, strict=True)) if found else ([], [], [], [])
+    )
+    return Lines((below,), below_constant, (above,), above_constant)
+
+
+def _smooth(grid: Grid, node: Activation, low: list[int], high: list[int], slopes: Slopes) -> Lines:
+    """Lines of the given slopes, or else of that of the chord, with the best constants."""
+    bits = grid.bits
+    value, line = (tanh, tanh_line) if node.kind == "tanh" else (logistic, logistic_line)
+    found = []
+    given = [slopes[i] or _none(len(low)) for i in (0, 1)]
+    for least, most, below, above in zip(low, high, *given, strict=True):
+        chord = 0
+        if (below is None or above is None) and most > least:
+            rise = value(most, bits)[0] - value(least, bits)[0]
+            chord = min(max((rise << bits) // (most - least), 0), grid.one)
+        lower = chord if below is None else below << (bits - 16)
+        upper = chord if above is None else above << (bits - 16)
+        constants = line(least, most, lower, bits)
+        other = constants if upper == lower else line(least, most, upper, bits)
+        found.append((lower, constants[0], upper, other[1]))
+    return _collected(found)
+
+
+Plane = tuple[int, int, int]  # slope of x, slope of y, constant
+Corners = tuple[int, int, int, int]  # bounds of x, bounds of y
+
+
+def _maximum(grid: Grid, box: Corners, below: int | None, _: int | None) -> tuple[Plane, Plane]:
+    """max(x, y) is at least a x + (1 - a) y, and is y + relu(x - y)."""
+    one, bits = grid.one, grid.bits
+    x_low, x_high, y_low, y_high = box
+    if x_low >= y_high:
+        return (one, 0, 0), (one, 0, 0)
+    if x_high <= y_low:
+        return (0, one, 0), (0, one, 0)
+    least, most = x_low - y_high, x_high - y_low
+    chord = -((-most << bits) // (most - least))
+    if below is None:
+        share = one if x_low + x_high >= y_low + y_high else 0
+    else:
+        share = below << (bits - 7)
+    return (share, one - share, 0), (chord, one - chord, -(chord * least >> bits))
+
+
+def _product(grid: Grid, box: Corners, below: int | None, above: int | None) -> tuple[Plane, Plane]:
+    """McCormick's two planes on each side, mixed; above by those below (-x) y."""
+    x_low, x_high, y_low, y_high = box
+    under = _mixed(grid, box, below or 0, (x_low, y_low), (x_high, y_high))
+    over = _mixed(grid, (-x_high, -x_low, y_low, y_high), above or 0, (-x_high, y_low), (-x_low, y_high))
+    return under, (over[0], -over[1], -over[2])
+
+
+def _mixed(grid: Grid, box: Corners, share: int, first: tuple[int, int], second: tuple[int, int]) -> Plane:
+    """Below x y: (1 - a) (t x + s y - s t) + a (q x + p y - p q) for (s, t) and (p, q), a = share / 128.
+
+    The slopes are rounded down, which is worth less than a unit times the largest |x|, |y| each.
+    """
+    (s, t), (p, q) = first, second
+    rest = 128 - share
+    of_x, of_y = (rest * t + share * q) >> 7, (rest * s + share * p) >> 7
+    lost = max(box[1], -box[0]) + max(box[3], -box[2]) if share & 127 else 0
+    constant = ((-(rest * s * t + share * p * q)) >> 7) - lost
+    return of_x, of_y, constant >> grid.bits
+
+
+def _combined(
+    grid: Grid,
+    planes: Callable[[Grid, Corners, int | None, int | None], tuple[Plane, Plane]],
+    boxes: Iterator[Corners],
+    below: tuple[int | None, ...],
+    above: tuple[int, ...] | None,
+) -> Lines:
+    given = above or _none(len(below))
+    found = [(*u, *o) for u, o in (planes(grid, *b) for b in zip(boxes, below, given, strict=True))]
+    columns = [list(c) for c in zip(*found, strict=True)] if found else [[] for _ in range(6)]
+    return Lines((columns[0], columns[1]), columns[2], (columns[3], columns[4]), columns[5])
+
+
+_ACTIVATION: dict[str, Callable[[Grid, Activation, list[int], list[int], Slopes], Lines]] = {
+    "relu": _relu,
+    "leaky_relu": _leaky,
+    "clip": _clip,
+    "tanh": _smooth,
+    "sigmoid": _smooth,
+}
+_PAIR = {"maximum": _maximum, "product": _product}
+
+
+_SHARES = ("relu", "leaky_relu", "maximum", "product")
+
+
+def check_slopes(grid: Grid, v: int, slopes: Slopes) -> None:
+    """Refuse slopes of the wrong number, out of range, or of a side that has no choice."""
+    value = grid.values[v]
+    node = value.node
+    kind = getattr(node, "kind", "")
+    for side, given in enumerate(slopes):
+        if given is None:
+            continue
+        if len(given) != value.width or kind not in (*_SHARES, "tanh", "sigmoid", "clip"):
+            raise Refused(f"slopes that do not fit value {v}")
+        if side == 1 and kind in _SHARES[:3]:
+            raise Refused(f"value {v} has no choice of slopes above")
+        if kind in _SHARES and max(given, default=0) > 128:
+            raise Refused(f"slopes of value {v} exceed 1")
+        if isinstance(node, Activation) and kind == "leaky_relu":
+            above, below = node.parameters[0].as_integer_ratio()
+            if above > below or any(a * below < 128 * above for a in given):
+                raise Refused(f"slopes of value {v} are not between its own slope and 1")

@@ -1,0 +1,103 @@
+"""Integer vectors packed into one large integer: one multiplication works on all entries at once.
+
+A vector (r_0, r_1, ...) is the integer sum of r_j * 2^(F j): its fields are F bits wide. As long as all
+|r_j| < 2^(F-1), sums and multiples of vectors are sums and multiples of these integers, and the fields of the
+result can be told apart: with 2^(F-1) added to each they are its digits to the base 2^F. F is a multiple of
+64, chosen for each product from a bound of its result, so nothing ever overflows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import compress
+from operator import mul
+
+WORD = 64
+
+
+class Matrix:
+    """A matrix of real numbers times 2^drop, rounded to integers; `drop` is a multiple of 64.
+
+    Each entry is off by at most 1/2, by nothing if `exact`.
+    """
+
+    __slots__ = ("_packs", "_rows", "drop", "exact", "largest", "width")
+
+    def __init__(self, rows: Sequence[Sequence[int]], width: int, drop: int, exact: bool) -> None:
+        self._rows = rows
+        self.width = width
+        self.drop = drop
+        self.exact = exact
+        self.largest = max((max(map(abs, row), default=1) for row in rows), default=1) or 1
+        self._packs: dict[int, list[int]] = {}
+
+    def words(self, total: int) -> int:
+        """Words of a field that holds every sum of entries whose factors have absolute sum `total`."""
+        return max(self.drop // WORD + 1, (total * self.largest).bit_length() // WORD + 1)
+
+    def packed(self, factors: Sequence[int], words: int) -> int:
+        """The sum of factor times row, packed."""
+        rows = self._packs.get(words)
+        if rows is None:
+            rows = self._packs[words] = [pack(row, words) for row in self._rows]
+        return sum(map(mul, filter(None, factors), compress(rows, factors)))
+
+    def times(self, factors: Sequence[int]) -> tuple[list[int], int]:
+        """Numbers n_j with n_j - t <= (sum of factor times true entry)_j <= n_j + t, and t; all are integers.
+
+        n_j is the floor of the sum of factor * stored entry / 2^drop, which is off by less than 1, and what
+        is stored by at most 1/2 * 2^-drop per unit of a factor.
+        """
+        total = sum(map(abs, factors))
+        words = self.words(total)
+        found = unpack(self.packed(factors, words), self.width, words, self.drop)
+        return found, 1 if self.exact else 2 + (total >> (self.drop + 1))
+
+
+def pack(entries: Sequence[int], words: int) -> int:
+    """Signed entries below 2^(64 words - 1) as one integer."""
+    half = 1 << (WORD * words - 1)
+    size = 8 * words
+    raw = b"".join([(entry + half).to_bytes(size, "little") for entry in entries])
+    return int.from_bytes(raw, "little") - half * ones(len(entries), words)
+
+
+_ONES: dict[tuple[int, int], int] = {}
+
+
+def ones(width: int, words: int) -> int:
+    """The vector of ones."""
+    found = _ONES.get((width, words))
+    if found is None:
+        field = (1).to_bytes(8 * words, "little")
+        found = _ONES[width, words] = int.from_bytes(field * width, "little")
+    return found
+
+
+def unpack(packed: int, width: int, words: int, drop: int) -> list[int]:
+    """The entries, divided by 2^drop and rounded down."""
+    half = 1 << (WORD * words - 1)
+    raw = (packed + half * ones(width, words)).to_bytes(8 * words * width, "little")
+    skipped = drop // WORD
+    if words == skipped + 1:
+        upper = memoryview(raw).cast("Q")[skipped::words].tolist()
+    else:
+        size = 8 * words
+        upper = [int.from_bytes(raw[i + 8 * skipped : i + size], "little") for i in range(0, len(raw), size)]
+    offset = half >> drop
+    return [entry - offset for entry in upper]
+
+
+def scaled(weights: Sequence[float], bits: int) -> tuple[list[int], bool]:
+    """The numbers times 2^bits, rounded to the nearest integer, and whether that changed nothing."""
+    found, exact = [], True
+    for weight in weights:
+        above, below = weight.as_integer_ratio()
+        shift = bits - below.bit_length() + 1  # the denominator of a float is a power of two
+        if shift >= 0:
+            found.append(above << shift)
+        else:
+            near = (above + (1 << (-shift - 1))) >> -shift
+            exact = exact and near << -shift == above
+            found.append(near)
+    return found, exact

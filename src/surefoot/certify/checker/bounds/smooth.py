@@ -1,0 +1,132 @@
+"""Enclosures of tanh and of the logistic function in integers, and the best line of a given slope.
+
+A number x stands as the integer X = x * 2^bits. Every result is a pair of integers around the true value.
+Inside, 64 more bits are carried, so the pairs are as narrow as rounding to `bits` allows: two units at most.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import isqrt
+
+GUARD = 64
+Pair = tuple[int, int]
+
+
+@lru_cache(maxsize=1 << 16)
+def tanh(x: int, bits: int) -> Pair:
+    """Around tanh: (1 - e) / (1 + e) with e = exp(-2 |x|), which falls as e grows."""
+    size, one = abs(x), 1 << bits
+    if size >= bits << bits:
+        least, most = one - 1, one  # 1 - tanh x < 2 exp(-2 x) <= 2 exp(-2 bits) < 2^-bits
+    else:
+        unit = 1 << (bits + GUARD)
+        e_least, e_most = exp_minus(2 * size, bits)
+        least = ((unit - e_most) << bits) // (unit + e_most)
+        most = -((-(unit - e_least) << bits) // (unit + e_least))
+    return (least, most) if x >= 0 else (-most, -least)
+
+
+def exp_minus(y: int, bits: int) -> Pair:
+    """Around exp(-y) * 2^(bits + GUARD) for 0 <= y < 2^40.
+
+    z = y / 2^halvings is below 2^-8 and an exact number of units 2^-(bits + GUARD). Terms of the series are
+    rounded down: floor(floor(term z) / n) is off by less than (off z + 1) / n + 1 < 3 units. The series
+    alternates and its terms fall, so what follows a term that is rounded to 0 is worth less than 3 units too.
+    Then the pair is squared, rounding outward.
+    """
+    halvings = max(0, y.bit_length() - bits + 8)
+    assert halvings <= GUARD
+    shift = bits + GUARD
+    z = y << (GUARD - halvings)
+    term, total, count, sign = 1 << shift, 0, 0, 1
+    while term:
+        total += sign * term
+        sign, count = -sign, count + 1
+        term = ((term * z) >> shift) // count
+    least, most = total - 3 * count - 3, total + 3 * count + 3
+    for _ in range(halvings):
+        least, most = least * least >> shift, -(-most * most >> shift)
+    return least, most
+
+
+def logistic(x: int, bits: int) -> Pair:
+    """Around 1 / (1 + exp(-x)) = (1 + tanh(x / 2)) / 2; x / 2 has the same integer with one more bit."""
+    least, most = tanh(x, bits + 1)
+    one = 1 << (bits + 1)
+    return (one + least) >> 2, -(-(one + most) >> 2)
+
+
+def log(x: int, shift: int) -> Pair:
+    """Around log(x / 2^shift) * 2^shift for x > 0.
+
+    x / 2^shift = 2^power * m with 1 <= m < 2, and log m = 2 atanh w with w = (m - 1) / (m + 1) < 1/3.
+    """
+    power = x.bit_length() - 1 - shift
+    unit = 1 << (x.bit_length() - 1)
+    least, most = _atanh(((x - unit) << shift) // (x + unit), shift)
+    two_least, two_most = _atanh((1 << shift) // 3, shift)  # log 2 = 2 atanh(1/3)
+    if power < 0:
+        two_least, two_most = two_most, two_least
+    return 2 * (power * two_least + least), 2 * (power * two_most + most)
+
+
+@lru_cache(maxsize=1 << 10)
+def _atanh(w: int, shift: int) -> Pair:
+    """Around atanh of every number from w to w + 1 units, for w <= 1/3.
+
+    The series has positive terms and all are rounded down. A power is off by less than (off / 9 + 2) < 3
+    units, a term by less than 4; what follows the first power that is 0 is worth less than 4, and the
+    argument's own unit less than 9/8.
+    """
+    square, power, total, count = w * w >> shift, w, 0, 0
+    while power:
+        total += power // (2 * count + 1)
+        power, count = power * square >> shift, count + 1
+    return total, total + 4 * count + 6
+
+
+@lru_cache(maxsize=1 << 17)
+def peak(slope: int, bits: int) -> tuple[int, int, int]:
+    """For 0 < slope < 1: an upper bound of the largest tanh x - slope x, and a pair around where it is.
+
+    There tanh x = y = sqrt(1 - slope), x = atanh y = log(1 + y) - log(slope) / 2. By symmetry the least
+    tanh x - slope x between two points where it falls is at -x.
+    """
+    shift = bits + GUARD
+    unit, s = 1 << shift, slope << GUARD
+    y = isqrt((unit - s) << shift)
+    log_least, log_most = log(s, shift)
+    least = log(unit + y, shift)[0] - (log_most + 1) // 2
+    most = log(unit + y + 1, shift)[1] - log_least // 2 + 1
+    height = y + 1 - (s * least >> shift)
+    return -(-height >> GUARD), least >> GUARD, -(-most >> GUARD)
+
+
+def tanh_line(low: int, high: int, slope: int, bits: int) -> Pair:
+    """Constants c, d with c <= tanh x - slope x <= d for all x from low to high.
+
+    The difference grows between -x* and x* (where tanh' = slope) and falls elsewhere: its extremes are at the
+    ends, or at -x* (least) and x* (largest) where these may lie between. Where they do not exist, slope <= 0
+    or slope >= 1, it grows or falls everywhere.
+    """
+    at_low, at_high = tanh(low, bits), tanh(high, bits)
+    least = min((at_low[0] << bits) - slope * low, (at_high[0] << bits) - slope * high) >> bits
+    most = -(-max((at_low[1] << bits) - slope * low, (at_high[1] << bits) - slope * high) >> bits)
+    if 0 < slope < 1 << bits:
+        height, near, far = peak(slope, bits)
+        if low < -near and high > -far:
+            least = min(least, -height)
+        if low < far and high > near:
+            most = max(most, height)
+    return least, most
+
+
+def logistic_line(low: int, high: int, slope: int, bits: int) -> Pair:
+    """The same for the logistic function: 1/2 + (tanh y - 4 slope y) / 2 with y = x / 2.
+
+    With one more bit y has the integer of x, and 4 * slope that of 8 * slope.
+    """
+    least, most = tanh_line(low, high, 8 * slope, bits + 1)
+    one = 1 << (bits + 1)
+    return (one + least) >> 2, -(-(one + most) >> 2)

@@ -1,0 +1,149 @@
+"""What is known in one part of the search space: bounds of all values, living sets, a cut, slopes.
+
+All bounds are integers: multiples of 2^-bits. Whatever a state says is true of every point of its part that
+satisfies one of its living sets. Parts share what they do not change with the state they come from; a list
+once stored in a state is never changed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from operator import gt, neg
+
+from ..network import Affine, Elementwise
+from ..problem import Problem, Value
+from .packed import Matrix, scaled
+
+
+class Grid:
+    """The values of a problem with all numbers prepared for one precision."""
+
+    def __init__(self, problem: Problem, bits: int, matrices: dict[tuple[int, int], Kernel]) -> None:
+        self.problem = problem
+        self.values: tuple[Value, ...] = problem.values
+        self.float32 = problem.float32
+        self.bits = bits
+        self.one = 1 << bits
+        self.tiny = -(-(1 << bits) >> 126)  # 2^-126, rounded up
+        readers: list[list[int]] = [[] for _ in self.values]
+        for place, value in enumerate(self.values):
+            for source in value.sources:
+                readers[source].append(place)
+        self.readers = tuple(map(tuple, readers))
+        self._matrices = matrices
+        self._ratios: dict[int, list[tuple[int, int]]] = {}
+
+    def ratios(self, node: Elementwise) -> list[tuple[int, int]]:
+        """Numerators and positive denominators of the constants; of one over the constant for a division."""
+        found = self._ratios.get(id(node))
+        if found is None:
+            pairs = [c.as_integer_ratio() for c in node.constant]
+            if node.kind == "divide":
+                pairs = [(d, n) if n > 0 else (-d, -n) for n, d in pairs]
+            found = self._ratios[id(node)] = pairs
+        return found
+
+    def kernel(self, node: Affine) -> Kernel:
+        """The matrices of a node, made once for all calls of a network."""
+        found = self._matrices.get((id(node), self.bits))
+        if found is None:
+            found = self._matrices[id(node), self.bits] = Kernel.of(node, self.bits)
+        return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Kernel:
+    """The weights of an affine node, ready for products; each matrix is made when it is first used."""
+
+    node: Affine  # kept, so that no other node gets its identity
+    rows: Matrix  # one row of weights for each output, with the bias as last entry
+    columns: Matrix  # one row for each input, and the bias as last row
+    sizes: Matrix  # absolute values of `columns`
+
+    @classmethod
+    def of(cls, node: Affine, bits: int) -> Kernel:
+        drop = 64 if bits <= 48 else 64 * (bits // 64 + 1)
+        width = node.columns
+        weights, exact = scaled(node.weights, drop)
+        bias, exact_bias = scaled(node.bias, drop)
+        rows = [[*weights[i * width : (i + 1) * width], b] for i, b in enumerate(bias)]
+        columns = [weights[i::width] for i in range(width)] if bias else [[] for _ in range(width)]
+        columns.append(bias)
+        every, exact = len(bias), exact and exact_bias
+        return cls(
+            node,
+            Matrix(rows, width + 1, drop, exact),
+            Matrix(columns, every, drop, exact),
+            Matrix([list(map(abs, row)) for row in columns], every, drop, exact),
+        )
+
+
+Slopes = tuple[tuple[int, ...] | None, tuple[int, ...] | None]  # below and above, as the certificate says
+
+
+@dataclass(slots=True, eq=False)
+class Lines:
+    """below . x + below_constant <= value <= above . x + above_constant; one list of slopes per source."""
+
+    below: tuple[list[int], ...]
+    below_constant: list[int]
+    above: tuple[list[int], ...]
+    above_constant: list[int]
+
+
+@dataclass(slots=True, eq=False)
+class State:
+    low: list[list[int]]
+    high: list[list[int]]
+    alive: int  # bit s: set s
+    exact_low: list[Fraction | None]  # bounds of value 0 where they are not just the integers
+    exact_high: list[Fraction | None]
+    void: bool = False  # some lower bound exceeds its upper bound: there is no point
+    cut: tuple[list[int], int] | None = None  # coefficients and constant: <= 0
+    slopes: dict[int, Slopes] = field(default_factory=dict)
+    # Derived from bounds when needed, kept until these change (an earlier one would be true as well).
+    lines: dict[int, Lines] = field(default_factory=dict)
+    radii: dict[int, list[int] | None] = field(default_factory=dict)
+    totals: dict[int, int] = field(default_factory=dict)
+
+    def sizes(self, v: int) -> list[int]:
+        """The largest absolute value of every entry: high or -low, since low <= high."""
+        return list(map(max, self.high[v], map(neg, self.low[v])))
+
+    def total(self, v: int) -> int:
+        """The sum of the largest absolute values of all entries."""
+        found = self.totals.get(v)
+        if found is None:
+            found = self.totals[v] = sum(self.sizes(v))
+        return found
+
+    def narrow(self, grid: Grid, v: int, low: list[int], high: list[int]) -> None:
+        """Bounds of a value that hold as well as those known."""
+        self.low[v] = list(map(max, self.low[v], low))
+        self.high[v] = list(map(min, self.high[v], high))
+        self.changed(grid, v)
+
+    def changed(self, grid: Grid, v: int) -> None:
+        """Forget what was derived from the bounds of a value, and see whether they contradict each other."""
+        self.totals.pop(v, None)
+        for reader in grid.readers[v]:
+            self.lines.pop(reader, None)
+            self.radii.pop(reader, None)
+        if any(map(gt, self.low[v], self.high[v])):
+            self.void = True
+
+    def copy(self) -> State:
+        return State(
+            self.low.copy(),
+            self.high.copy(),
+            self.alive,
+            self.exact_low,
+            self.exact_high,
+            self.void,
+            self.cut,
+            self.slopes.copy(),
+            self.lines.copy(),
+            self.radii.copy(),
+            self.totals.copy(),
+        )
