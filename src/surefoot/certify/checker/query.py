@@ -5,12 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import cast
 
 from .network import Network
 
 Linear = Mapping[str, Fraction]  # name to coefficient, "" is the constant; no zero coefficients
 # ("and" | "or", part, ...) or ("<=" | "<" | "=", linear): compared with 0. ("and",) is true, ("or",) false.
 Formula = tuple[object, ...]
+
+
+def form(comparison: Formula) -> Linear:
+    """What a comparison compares with 0."""
+    return cast("Linear", comparison[1])
+
+
+def inner(whole: Formula) -> tuple[Formula, ...]:
+    """The parts of a conjunction or disjunction."""
+    return cast("tuple[Formula, ...]", whole[1:])
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,3 +49,4 @@ class Query:
     calls: tuple[Call, ...]
     formula: Formula
     origin: str  # what it was read from, in words
+    uncertified: tuple[str, ...] = ()  # what this does not say, in words

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from fractions import Fraction
 from operator import add, mul
 
-from ..network import Affine, Elementwise, Join, Pick
-from ..problem import Mix
+from ..network import Affine, Combine, Elementwise, Join, Pick
 from .forward import radius
 from .lines import lines_of
+from .problem import Mix
 from .state import Grid, Lines, State
 
 
@@ -79,6 +79,9 @@ class Form:
                 self.add_vector(source, found)
             case Elementwise() as node:
                 self._elementwise(node, value.sources[0], vector)
+            case Combine(kind="sum"):
+                for source in value.sources:
+                    self.add_vector(source, vector.copy())
             case Pick(_, indices):
                 for i, c in zip(indices, vector, strict=True):
                     self.add_entry(value.sources[0], i, c)

@@ -11,8 +11,8 @@ from operator import add, sub
 
 from ..network import Activation, Affine, Combine, Elementwise, Join, Pick
 from ..number import Refused
-from ..problem import Mix
 from .packed import ones, unpack
+from .problem import Mix
 from .smooth import logistic, tanh
 from .state import Grid, State
 

@@ -12,8 +12,8 @@ from fractions import Fraction
 from operator import gt, neg
 
 from ..network import Affine, Elementwise
-from ..problem import Problem, Value
 from .packed import Matrix, scaled
+from .problem import Problem, Value
 
 
 class Grid:

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from .network import ENTRIES, Node, sources
-from .number import BadCertificate
-from .query import Call, Linear, Variable
+from ..network import ENTRIES, Node, sources
+from ..number import BadCertificate
+from ..query import Call, Linear, Variable
 
 Term = tuple[int, int, Fraction]  # value, entry, coefficient
 

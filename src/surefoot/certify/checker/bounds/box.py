@@ -1,0 +1,95 @@
+"""The box of the free variables: bounds rounded outward to the grid, or inward to what a variable can be."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import ceil, floor
+from operator import gt
+
+from ..number import Refused
+from .forward import interval, overflow
+from .problem import Problem
+from .state import Grid, State
+
+
+def root(grid: Grid) -> State:
+    """The whole search space: the bounds of the variables, all other values by interval arithmetic."""
+    problem, count = grid.problem, len(grid.values)
+    lows, highs = exact_bounds(problem)
+    low = [floor(x * grid.one) for x in lows]
+    high = [ceil(x * grid.one) for x in highs]
+    state = State([low] * count, [high] * count, (1 << len(problem.sets)) - 1, [*lows], [*highs])
+    state.void = any(map(gt, lows, highs))
+    if state.void:
+        return state
+    for v in range(1, count):
+        state.low[v], state.high[v] = interval(grid, state, v)
+        if grid.float32 and overflow(grid, state, v):
+            raise Refused(f"value {v} may leave the float32 range")
+    return state
+
+
+def exact_bounds(problem: Problem) -> tuple[list[Fraction], list[Fraction]]:
+    """The bounds of the free variables, moved inward to numbers that a variable can be."""
+    lows, highs = [], []
+    for variable in problem.variables:
+        assert variable.low is not None
+        assert variable.high is not None
+        lows.append(inward(variable.low, variable.kind))
+        highs.append(-inward(-variable.high, variable.kind))
+    return lows, highs
+
+
+def inward(low: Fraction, kind: str) -> Fraction:
+    """The least number of this kind that is not below `low`."""
+    if kind == "integer":
+        return Fraction(ceil(low))
+    return float32_above(low) if kind == "float32" else low
+
+
+def float32_above(x: Fraction) -> Fraction:
+    """The least float32 number >= x (multiples of the largest unit beyond the float32 range)."""
+    if not x:
+        return x
+    top = abs(x.numerator).bit_length() - x.denominator.bit_length()  # 2^(top - 1) < |x| < 2^(top + 1)
+    if abs(x) < Fraction(2) ** top:
+        top -= 1
+    unit = Fraction(2) ** (max(top, -126) - 23)
+    return ceil(x / unit) * unit
+
+
+def narrow_box(grid: Grid, state: State, low: list[int], high: list[int]) -> None:
+    """Bounds of value 0 that hold as well as those known; where they change, they are moved inward."""
+    least, most = state.low[0].copy(), state.high[0].copy()
+    exact_low, exact_high = state.exact_low.copy(), state.exact_high.copy()
+    for i, (a, b) in enumerate(zip(low, high, strict=True)):
+        if a > least[i]:
+            least[i], exact_low[i] = _moved(grid, a, grid.problem.variables[i].kind)
+        if b < most[i]:
+            end, exact = _moved(grid, -b, grid.problem.variables[i].kind)
+            most[i], exact_high[i] = -end, None if exact is None else -exact
+        start, stop = exact_low[i], exact_high[i]
+        if start is not None and stop is not None and start > stop:
+            state.void = True
+    state.low[0], state.high[0] = least, most
+    state.exact_low, state.exact_high = exact_low, exact_high
+    state.changed(grid, 0)
+
+
+def _moved(grid: Grid, low: int, kind: str) -> tuple[int, Fraction | None]:
+    if kind == "real":
+        return low, None
+    exact = inward(Fraction(low, grid.one), kind)
+    return floor(exact * grid.one), exact
+
+
+def exact_ends(grid: Grid, state: State) -> tuple[list[Fraction], list[Fraction]]:
+    """The exact bounds of value 0."""
+    low = [
+        Fraction(a, grid.one) if x is None else x for x, a in zip(state.exact_low, state.low[0], strict=True)
+    ]
+    high = [
+        Fraction(a, grid.one) if x is None else x
+        for x, a in zip(state.exact_high, state.high[0], strict=True)
+    ]
+    return low, high

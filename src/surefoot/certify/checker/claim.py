@@ -1,0 +1,137 @@
+"""Reading a claim (docs/certificates.md, section 2): the query that is said to have no solution."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+from .file import file_bytes
+from .network import Network, read_network
+from .number import BadCertificate, integer, items, number, record, text
+from .onnx_file import read_onnx
+from .query import Call, Formula, Linear, Query, Variable
+from .vnnlib_file import read_vnnlib
+
+NESTING = 100  # of formulas
+_QUERY = frozenset({"kind", "variables", "networks", "calls", "formula"})
+_VNNLIB = frozenset({"kind", "network", "property"})
+_FILE = frozenset({"file", "sha256"})
+_OUTPUT = frozenset({"output"})
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where files are looked for: first where the caller says, then where the certificate does."""
+
+    folder: Path
+    network: Path | None = None
+    property: Path | None = None
+
+
+def read_claim(data: object, arithmetic: str, places: Places) -> Query:
+    kind = data.get("kind") if isinstance(data, dict) else None
+    if kind == "vnnlib":
+        return _from_files(record(data, _VNNLIB, _OUTPUT, "claim"), arithmetic, places)
+    if kind == "query":
+        return _written_out(record(data, _QUERY, frozenset(), "claim"), places)
+    raise BadCertificate("claim: its `kind` is neither `vnnlib` nor `query`")
+
+
+def _from_files(claim: dict[str, object], arithmetic: str, places: Places) -> Query:
+    of_network = record(claim["network"], _FILE, frozenset(), "network")
+    of_property = record(claim["property"], _FILE, frozenset(), "property")
+    network = _onnx(of_network, claim.get("output"), places, places.network)
+    path, raw = _located(of_property, places, places.property, "property")
+    specification = read_vnnlib(raw)
+    widths = network.widths()
+    if (specification.inputs, specification.outputs) != (widths[0], widths[-1]):
+        raise BadCertificate(
+            f"the property is about {specification.inputs} inputs and {specification.outputs} outputs, "
+            f"the network has {widths[0]} and {widths[-1]}"
+        )
+    kind = "float32" if arithmetic == "float32" else "real"
+    inputs = tuple(Variable(f"X_{i}", None, None, kind) for i in range(widths[0]))
+    outputs = tuple(Variable(f"Y_{i}", None, None, "real") for i in range(widths[-1]))
+    call = Call(network, tuple({v.name: Fraction(1)} for v in inputs), tuple(v.name for v in outputs))
+    origin = f"{of_network['file']} and {path.name}"
+    return Query((*inputs, *outputs), (call,), specification.formula, origin)
+
+
+def _located(entry: dict[str, object], places: Places, given: Path | None, what: str) -> tuple[Path, bytes]:
+    """A file with the digest that the certificate says; the digest only shows that it is the one meant."""
+    name, digest = Path(text(entry["file"], what)), text(entry["sha256"], what)
+    if "\0" in str(name):
+        raise BadCertificate(f"{what}: no such file name")
+    candidates = [given] if given else [name, places.folder / name, places.folder / name.name]
+    path = next((c for c in candidates if c.is_file()), candidates[0])
+    raw = file_bytes(path)
+    if hashlib.sha256(raw).hexdigest() != digest.lower():
+        raise BadCertificate(f"{what}: {path} is not the file of the certificate: its digest differs")
+    return path, raw
+
+
+def _onnx(entry: dict[str, object], output: object, places: Places, given: Path | None) -> Network:
+    name = None if output is None else text(output, "output")
+    return read_onnx(_located(entry, places, given, "network")[1], name)
+
+
+def _written_out(claim: dict[str, object], places: Places) -> Query:
+    variables = tuple(_variable(v) for v in items(claim["variables"], "variables"))
+    names = {v.name for v in variables}
+    if len(names) < len(variables):
+        raise BadCertificate("two variables have the same name")
+    networks = [_network(n, places) for n in items(claim["networks"], "networks")]
+    calls = []
+    outputs: set[str] = set()
+    for entry in items(claim["calls"], "calls"):
+        parts = items(entry, "call")
+        if len(parts) != 3:
+            raise BadCertificate("a call is a list of network, inputs and outputs")
+        network = networks[integer(parts[0], 0, len(networks) - 1, "network of a call")]
+        inputs = tuple(linear(form, names, "input of a call") for form in items(parts[1], "inputs"))
+        results = tuple(text(name, "output of a call") for name in items(parts[2], "outputs"))
+        if not names.issuperset(results) or outputs.intersection(results) or len(set(results)) < len(results):
+            raise BadCertificate("an output of a call is no variable, or an output twice")
+        outputs.update(results)
+        calls.append(Call(network, inputs, results))
+    whole = formula(claim["formula"], names, NESTING)
+    missing = ("where the query comes from: it is written out in the certificate",)
+    return Query(variables, tuple(calls), whole, "the query in the certificate", missing)
+
+
+def _variable(data: object) -> Variable:
+    parts = items(data, "variable")
+    if len(parts) != 4 or parts[3] not in ("real", "float32", "integer"):
+        raise BadCertificate("a variable is a list of name, low, high and kind")
+    name = text(parts[0], "name of a variable")
+    if not name:
+        raise BadCertificate("a variable has an empty name")
+    low, high = (None if end is None else number(end, f"bound of `{name}`") for end in parts[1:3])
+    return Variable(name, low, high, parts[3])
+
+
+def _network(data: object, places: Places) -> Network:
+    if isinstance(data, dict) and "file" in data:
+        entry = record(data, _FILE, _OUTPUT, "network")
+        return _onnx(entry, entry.get("output"), places, places.network)
+    return read_network(data)
+
+
+def linear(data: object, names: set[str], what: str) -> Linear:
+    """An object from names to coefficients; the constant has the empty name."""
+    if type(data) is not dict or not all(name == "" or name in names for name in data):
+        raise BadCertificate(f"{what}: not a linear form over the variables")
+    found = {name: number(c, what) for name, c in data.items()}
+    return {name: c for name, c in found.items() if c}
+
+
+def formula(data: object, names: set[str], nesting: int) -> Formula:
+    parts = items(data, "formula")
+    kind = parts[0] if parts else None
+    if kind in ("<=", "<", "=") and len(parts) == 2:
+        return (kind, linear(parts[1], names, "formula"))
+    if kind in ("and", "or") and nesting:
+        return (kind, *(formula(part, names, nesting - 1) for part in parts[1:]))
+    raise BadCertificate("formula: neither a comparison nor `and` nor `or`, or nested too deeply")

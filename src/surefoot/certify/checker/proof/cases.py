@@ -1,0 +1,165 @@
+"""From a query to the cases of a proof: choices, definitions, and sets of atoms that cover the formula.
+
+Every solution of the query is one of some case, and there satisfies all atoms of some set; that is what is
+checked here (docs/certificates.md, section 5). The steps of a proof then show that it does not exist.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from math import ceil, floor
+from typing import Any
+
+from ..bounds.problem import Atom, Problem, number_values
+from ..claim import formula
+from ..number import BadCertificate, Refused, integer, items, record, text
+from ..query import Formula, Linear, Query, Variable, form, inner
+from .cover import check_cover
+
+CHOICES = 100  # one after the other in a case
+_NEEDED = frozenset({"atoms", "sets", "steps"})
+_ALLOWED = frozenset({"choose", "define"})
+
+
+def read_case(data: object) -> dict[str, Any]:
+    return record(data, _NEEDED, _ALLOWED, "case")
+
+
+def check_choices(query: Query, cases: Sequence[Mapping[str, Any]]) -> None:
+    """Refuse if the cases leave out an alternative of a disjunction that they choose from."""
+    paths = []
+    for case in cases:
+        pairs = [items(p, "choice") for p in items(case.get("choose", []), "choose")]
+        if len(pairs) > CHOICES or any(len(p) != 2 for p in pairs):
+            raise BadCertificate("choose: not a list of pairs, or too long")
+        paths.append([(_place(p), _place(a)) for p, a in pairs])
+    waiting: list[tuple[list[Formula], list[list[tuple[int, int]]]]] = [(conjuncts(query.formula), paths)]
+    while waiting:
+        parts, below = waiting.pop()
+        if any(not path for path in below) or ("or",) in parts:
+            continue  # one of the cases is all of this, or nothing satisfies it
+        places = {path[0][0] for path in below}
+        if len(places) != 1:
+            raise Refused("the cases do not choose from the same disjunction, or there is none")
+        (place,) = places
+        for alternative in range(len(disjunction(parts, place)) - 1):
+            chosen = [path[1:] for path in below if path[0][1] == alternative]
+            if not chosen:
+                raise Refused(f"no case has alternative {alternative} of disjunction {place}")
+            waiting.append((choose(parts, place, alternative), chosen))
+
+
+def _place(data: object) -> int:
+    return integer(data, 0, 1 << 30, "choose")
+
+
+def conjuncts(whole: Formula) -> list[Formula]:
+    """The parts of a conjunction, conjunctions inside taken apart."""
+    if whole[0] != "and":
+        return [whole]
+    return [part for several in inner(whole) for part in conjuncts(several)]
+
+
+def disjunction(parts: Sequence[Formula], place: int) -> Formula:
+    if place >= len(parts) or parts[place][0] != "or":
+        raise Refused(f"choose: conjunct {place} is no disjunction")
+    return parts[place]
+
+
+def choose(parts: Sequence[Formula], place: int, alternative: int) -> list[Formula]:
+    options = inner(disjunction(parts, place))
+    if alternative >= len(options):
+        raise Refused(f"choose: disjunction {place} has no alternative {alternative}")
+    return [*parts[:place], *parts[place + 1 :], *conjuncts(options[alternative])]
+
+
+def read_problem(query: Query, case: Mapping[str, Any], float32: bool) -> Problem:
+    """The values, atoms and sets of a case; refuses sets that do not cover its formula."""
+    parts, calls = conjuncts(query.formula), list(query.calls)
+    for place, alternative in case.get("choose", []):
+        parts = choose(parts, place, alternative)
+    outputs = {name for call in calls for name in call.outputs}
+    variables = {v.name: v for v in query.variables}
+    for entry in items(case.get("define", []), "define"):
+        pair = items(entry, "definition")
+        if len(pair) != 2:
+            raise BadCertificate("a definition is a pair of variable and conjunct")
+        name = text(pair[0], "definition")
+        if name not in variables or name in outputs:
+            raise Refused(f"define: `{name}` is no variable that can be defined")
+        value = _definition(parts, integer(pair[1], 0, len(parts) - 1, "conjunct of a definition"), name)
+        parts = [substituted(p, name, value) for p in parts] + _bounds(variables.pop(name), value)
+        calls = [replace(c, inputs=tuple(_replaced(f, name, value) for f in c.inputs)) for c in calls]
+    free = tuple(_free(v, parts) for v in variables.values() if v.name not in outputs)
+    numbering = number_values(free, calls)
+    names = {v.name for v in free} | outputs
+    atoms = [formula(atom, names, 0) for atom in items(case["atoms"], "atoms")]
+    sets = [items(s, "set") for s in items(case["sets"], "sets")]
+    chosen = tuple(frozenset(integer(a, 0, len(atoms) - 1, "atom of a set") for a in s) for s in sets)
+    check_cover(parts, atoms, chosen)
+    return Problem(
+        free,
+        tuple(numbering.values),
+        tuple(Atom(str(a[0]), numbering.terms(form(a)), form(a).get("", Fraction(0))) for a in atoms),
+        chosen,
+        float32,
+    )
+
+
+def _definition(parts: Sequence[Formula], place: int, name: str) -> Linear:
+    """What an equality says about a variable in it."""
+    if parts[place][0] != "=" or not form(parts[place]).get(name):
+        raise Refused(f"define: conjunct {place} is no equality with `{name}` in it")
+    said = form(parts[place])
+    return {other: -c / said[name] for other, c in said.items() if other != name}
+
+
+def _replaced(linear: Linear, name: str, value: Linear) -> Linear:
+    if name not in linear:
+        return linear
+    found = {n: c for n, c in linear.items() if n != name}
+    for other, c in value.items():
+        found[other] = found.get(other, Fraction(0)) + linear[name] * c
+    return {n: c for n, c in found.items() if c}
+
+
+def substituted(whole: Formula, name: str, value: Linear) -> Formula:
+    if whole[0] in ("and", "or"):
+        return (whole[0], *(substituted(part, name, value) for part in inner(whole)))
+    return (whole[0], _replaced(form(whole), name, value))
+
+
+def _bounds(variable: Variable, value: Linear) -> list[Formula]:
+    """The bounds of a variable as comparisons of what it is defined to be, which `-` stands for."""
+    found: list[Formula] = []
+    if variable.low is not None:
+        found.append(("<=", _replaced({"-": Fraction(-1), "": variable.low}, "-", value)))
+    if variable.high is not None:
+        found.append(("<=", _replaced({"-": Fraction(1), "": -variable.high}, "-", value)))
+    return found
+
+
+def _free(variable: Variable, parts: Iterable[Formula]) -> Variable:
+    """A free variable with all bounds that single comparisons of it give."""
+    lows, highs = [variable.low], [variable.high]
+    for part in parts:
+        if part[0] in ("and", "or"):
+            continue
+        said = form(part)
+        factor = said.get(variable.name)
+        if factor is None or len(said) > 1 + ("" in said):
+            continue
+        end = -said.get("", Fraction(0)) / factor
+        if part[0] == "=" or factor > 0:
+            highs.append(end)
+        if part[0] == "=" or factor < 0:
+            lows.append(end)
+    low = max((x for x in lows if x is not None), default=None)
+    high = min((x for x in highs if x is not None), default=None)
+    if low is None or high is None:
+        raise Refused(f"variable `{variable.name}` has no bounds")
+    if variable.kind == "integer":
+        low, high = Fraction(ceil(low)), Fraction(floor(high))
+    return replace(variable, low=low, high=high)

@@ -1,0 +1,91 @@
+"""Whether sets of atoms cover a formula: whoever satisfies it satisfies all atoms of some set.
+
+A solution satisfies one alternative of every disjunction. The search goes through such choices, only from
+disjunctions that contain atoms some set still lacks, until what was chosen contains a set. Atoms are compared
+in a normal form, up to positive factors (any factor for equalities).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+
+from ..number import Refused
+from ..query import Formula, form, inner
+
+WORK = 1 << 22  # steps of the search before a proof is refused as too intricate
+Key = tuple[str, tuple[tuple[str, Fraction], ...]]
+FALSE: Key = ("<=", (("", Fraction(1)),))
+
+
+def check_cover(parts: Sequence[Formula], atoms: Sequence[Formula], sets: Sequence[frozenset[int]]) -> None:
+    """Refuse unless every solution of all parts satisfies all atoms of some set."""
+    needed = [frozenset(k for a in s if (k := key(atoms[a])) is not None) for s in sets]
+    wanted = {k for s in needed for k in s}
+    work = WORK
+    waiting = [_added(frozenset(), (), parts)]
+    while waiting:
+        known, open_parts = waiting.pop()
+        work -= len(needed) + sum(map(len, open_parts)) + 1
+        if work < 0:
+            raise Refused("the sets and the disjunctions are too many to compare")
+        if FALSE in known or any(s <= known for s in needed):
+            continue
+        useful = [p for p in open_parts if any(not wanted.isdisjoint(implied(a)) for a in comparisons(p))]
+        if not useful:
+            raise Refused("a way to satisfy the formula contains all atoms of no set")
+        chosen = min(useful, key=len)
+        rest = tuple(p for p in open_parts if p is not chosen)
+        waiting.extend(_added(known, rest, [alternative]) for alternative in inner(chosen))
+
+
+def _added(
+    known: frozenset[Key], disjunctions: tuple[Formula, ...], parts: Iterable[Formula]
+) -> tuple[frozenset[Key], tuple[Formula, ...]]:
+    """What is known, and the disjunctions still open, when all of these parts hold as well."""
+    found, still, waiting = set(known), list(disjunctions), list(parts)
+    while waiting:
+        part = waiting.pop()
+        if part[0] == "and":
+            waiting.extend(inner(part))
+        elif part[0] == "or":
+            still.append(part)
+        else:
+            found.update(implied(part))
+    return frozenset(found), tuple(still)
+
+
+def comparisons(whole: Formula) -> Iterable[Formula]:
+    """All comparisons in a formula."""
+    waiting = [whole]
+    while waiting:
+        part = waiting.pop()
+        if part[0] in ("and", "or"):
+            waiting.extend(inner(part))
+        else:
+            yield part
+
+
+def key(atom: Formula) -> Key | None:
+    """The normal form of a comparison; None if it has no variables and is true, `FALSE` if it is false."""
+    relation, linear = str(atom[0]), form(atom)
+    names = sorted(linear.keys() - {""})
+    constant = linear.get("", Fraction(0))
+    if not names:
+        holds = {"<=": constant <= 0, "<": constant < 0, "=": constant == 0}[relation]
+        return None if holds else FALSE
+    factor = linear[names[0]] if relation == "=" else abs(linear[names[0]])
+    found = [(name, linear[name] / factor) for name in names]
+    return relation, (*found, ("", constant / factor))
+
+
+def implied(atom: Formula) -> list[Key]:
+    """The normal forms of a comparison and of weaker ones: a < b says a <= b, and a = b does."""
+    found = key(atom)
+    if found is None:
+        return []
+    relation, entries = found
+    if relation == "=":
+        mirrored = tuple((name, -c) for name, c in entries)
+        return [found, ("<=", entries), ("<=", mirrored)]
+    return [found, ("<=", entries)]

@@ -1,0 +1,173 @@
+"""Multipliers of a step: a sum of inequalities that hold at every point concerned, as a form to be bounded.
+
+Each inequality is written as something <= 0. The sum of non-negative multiples is <= 0 too, so where it is
+shown to be positive there is no point. The numbers may be anything (they are rounded to the grid first); what
+is checked is their sign, and that the inequalities hold for all sets concerned.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from binascii import Error as Base64Error
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+from ..bounds.backward import Form
+from ..bounds.box import exact_ends
+from ..bounds.exact import ExactForm
+from ..bounds.lines import check_slopes, make_lines
+from ..bounds.state import Grid, Lines, Slopes, State
+from ..number import BadCertificate, Refused, integer, items, number, record, text
+
+_KEYS = frozenset({"atoms", "bounds", "cut", "slopes"})
+_SHARES = ("relu", "leaky_relu", "maximum", "product")
+
+
+@lru_cache(maxsize=1 << 12)
+def _text_on_grid(data: str, bits: int) -> int:
+    exact = number(data, "number")
+    return (exact.numerator << bits) // exact.denominator
+
+
+def on_grid(data: object, bits: int) -> int:
+    """A number of a step, rounded down to the grid."""
+    if type(data) is int:
+        return data << bits
+    return _text_on_grid(text(data, "number"), bits)
+
+
+def read_slopes(grid: Grid, v: int, data: Sequence[object]) -> Slopes:
+    """Slopes of a value from their text: one byte for each entry, or two."""
+    kind = getattr(grid.values[v].node, "kind", "")
+    found: list[tuple[int, ...] | None] = []
+    for side in data:
+        if side is None:
+            found.append(None)
+            continue
+        try:
+            raw = b64decode(text(side, "slopes", most=1 << 26), validate=True)
+        except (Base64Error, ValueError):
+            raise BadCertificate("slopes: not in base64") from None
+        if kind in _SHARES:
+            found.append(tuple(raw))
+        elif len(raw) % 2:
+            raise BadCertificate("slopes: an odd number of bytes")
+        else:
+            found.append(tuple(low + 256 * high for low, high in zip(raw[::2], raw[1::2], strict=True)))
+    slopes = (found[0], found[1])
+    check_slopes(grid, v, slopes)
+    return slopes
+
+
+def read_multipliers(data: object) -> Mapping[str, Any]:
+    return record(data, frozenset(), _KEYS, "multipliers")
+
+
+def special_lines(grid: Grid, state: State, data: object) -> dict[int, Lines]:
+    """Lines with the slopes of this step alone."""
+    if type(data) is not dict:
+        raise BadCertificate("slopes: not an object")
+    found = {}
+    for name, pair in data.items():
+        if not (type(name) is str and name.isascii() and name.isdigit() and len(name) < 10):
+            raise BadCertificate("slopes: a name that is no number of a value")
+        v = integer(int(name), 1, len(grid.values) - 1, "value")
+        sides = items(pair, "slopes")
+        if len(sides) != 2:
+            raise BadCertificate("slopes: not two of them")
+        slopes = read_slopes(grid, v, sides)
+        if slopes != (None, None):
+            found[v] = make_lines(grid, state, v, slopes)
+    return found
+
+
+def summed(grid: Grid, state: State, sets: Sequence[int], data: object) -> Form:
+    """The sum of the inequalities times their multipliers, not yet substituted."""
+    multipliers = read_multipliers(data)
+    special = special_lines(grid, state, multipliers["slopes"]) if "slopes" in multipliers else None
+    form = Form(grid, state, special)
+    for place, raw in _pairs(multipliers.get("atoms", []), 2):
+        atom, factor = _atom(grid, sets, place), on_grid(raw, grid.bits)
+        _check_sign(factor, atom.relation)
+        for v, i, c in atom.terms:
+            form.add_term(v, i, factor, c)
+        if atom.constant:
+            form.add_constant(factor, atom.constant)
+    for v, i, raw in _pairs(multipliers.get("bounds", []), 3):
+        _check_entry(grid, v, i)
+        factor = on_grid(raw, grid.bits)
+        form.add_entry(v, i, factor)
+        form.constant -= factor * (state.high[v][i] if factor > 0 else state.low[v][i])
+    if "cut" in multipliers:
+        add_cut(form, multipliers["cut"])
+    return form
+
+
+def add_cut(form: Form, data: object) -> None:
+    """The cut of the state times a multiplier; coefficients are rounded down."""
+    factor, cut = on_grid(data, form.grid.bits), form.state.cut
+    if cut is None:
+        raise Refused("the state has no cut")
+    _check_sign(factor, "cut")
+    bits = form.grid.bits
+    form.add_vector(0, [factor * c >> bits for c in cut[0]])
+    form.constant += (factor * cut[1] >> bits) - form.state.total(0)
+
+
+def exactly_summed(grid: Grid, state: State, sets: Sequence[int], data: object) -> tuple[Fraction, bool]:
+    """A lower bound of the sum in exact arithmetic, and whether a strict atom is in it."""
+    multipliers = read_multipliers(data)
+    form = ExactForm(grid, state, special_lines(grid, state, multipliers.get("slopes", {})))
+    low, high = exact_ends(grid, state)
+    strict = False
+    for place, raw in _pairs(multipliers.get("atoms", []), 2):
+        atom, exact = _atom(grid, sets, place), number(raw, "multiplier")
+        _check_sign(exact, atom.relation)
+        strict = strict or (atom.relation == "<" and exact > 0)
+        for v, i, c in atom.terms:
+            form.add_term(v, i, exact * c)
+        form.add_constant(exact * atom.constant)
+    for v, i, raw in _pairs(multipliers.get("bounds", []), 3):
+        _check_entry(grid, v, i)
+        exact = number(raw, "multiplier")
+        if v == 0:
+            end = high[i] if exact > 0 else low[i]
+        else:
+            end = Fraction(state.high[v][i] if exact > 0 else state.low[v][i], grid.one)
+        form.add_term(v, i, exact)
+        form.add_constant(-exact * end)
+    if "cut" in multipliers:
+        exact = number(multipliers["cut"], "multiplier")
+        if state.cut is None:
+            raise Refused("the state has no cut")
+        _check_sign(exact, "cut")
+        for i, c in enumerate(state.cut[0]):
+            form.add_term(0, i, exact * Fraction(c, grid.one))
+        form.add_constant(exact * Fraction(state.cut[1], grid.one * grid.one))
+    return form.minimum(low, high), strict
+
+
+def _pairs(data: object, length: int) -> list[list[Any]]:
+    found = items(data, "multipliers")
+    if any(type(entry) is not list or len(entry) != length for entry in found):
+        raise BadCertificate(f"multipliers: an entry is a list of {length}")
+    return found
+
+
+def _atom(grid: Grid, sets: Sequence[int], data: object) -> Any:
+    place = integer(data, 0, len(grid.problem.atoms) - 1, "atom")
+    if not all(place in grid.problem.sets[s] for s in sets):
+        raise Refused(f"atom {place} is not in all of the sets concerned")
+    return grid.problem.atoms[place]
+
+
+def _check_entry(grid: Grid, v: object, i: object) -> None:
+    value = grid.values[integer(v, 0, len(grid.values) - 1, "value")]
+    integer(i, 0, value.width - 1, "entry")
+
+
+def _check_sign(factor: int | Fraction, relation: str) -> None:
+    if factor < 0 and relation != "=":
+        raise Refused("a negative multiplier of an inequality")

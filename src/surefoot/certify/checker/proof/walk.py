@@ -1,0 +1,85 @@
+"""Going through the steps of a case: every state is closed, and nothing is left over.
+
+The steps stand in preorder, so a stack of parts that wait is all that is needed. Bounds are computed on a
+coarse grid. Where a step is not shown that way, the steps that led to its state are done again on a finer
+grid, from the root, and then the step; the walk goes on from the coarse state.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ..bounds.box import root
+from ..bounds.problem import Problem
+from ..bounds.state import Grid, Kernel, State
+from ..number import BadCertificate, Refused, items
+from .steps import NotShown, advance
+
+PRECISIONS = (40, 112)  # bits after the point
+Path = tuple[Any, ...] | None  # (steps before, step, which part of a split)
+
+
+@dataclass(slots=True)
+class Count:
+    cases: int = 0
+    steps: int = 0
+    states: int = 0  # closed by dropping all their sets
+    repeated: int = 0  # steps that needed the finer grid
+
+
+def walk(problem: Problem, steps: list[Any], kernels: dict[tuple[int, int], Kernel], count: Count) -> None:
+    """Refuse unless the steps show that no point of the problem satisfies a set."""
+    grids = [Grid(problem, bits, kernels) for bits in PRECISIONS]
+    waiting: list[tuple[State, Path]] = [(root(grids[0]), None)]
+    place = 0
+    while waiting:
+        state, path = waiting.pop()
+        while state.alive:
+            if place == len(steps):
+                raise Refused("the steps end before all states are closed")
+            step = items(steps[place], f"step {place}")
+            try:
+                parts = _advance(grids, state, step, path, count)
+            except (Refused, BadCertificate) as error:
+                raise type(error)(f"step {place} ({str(step[:1])[1:-1]}): {error}") from None
+            place += 1
+            if parts is not None:
+                waiting += [(parts[1], (path, step, 1)), (parts[0], (path, step, 0))]
+                break
+            path = (path, step, 0)
+        else:
+            count.states += 1
+    if place < len(steps):
+        raise Refused(f"step {place} follows when all states are closed")
+    count.steps += place
+
+
+def _advance(
+    grids: list[Grid], state: State, step: list[Any], path: Path, count: Count
+) -> tuple[State, State] | None:
+    try:
+        return advance(grids[0], state, step)
+    except NotShown:
+        for grid in grids[1:]:
+            try:
+                advance(grid, _again(grid, path), step)
+            except NotShown:
+                continue
+            count.repeated += 1
+            return advance(grids[0], state, step, trusted=True)
+        raise
+
+
+def _again(grid: Grid, path: Path) -> State:
+    """The state at the end of a path, on another grid."""
+    steps = []
+    while path is not None:
+        path, step, part = path
+        steps.append((step, part))
+    state = root(grid)
+    for step, part in reversed(steps):
+        parts = advance(grid, state, step, trusted=True)
+        if parts is not None:
+            state = parts[part]
+    return state
