@@ -108,11 +108,10 @@ def number(value: float) -> str:
     return f"{value:.0f}" if value >= 100 else f"{value:.1f}" if value >= 1 else f"{value:.2f}"
 
 
-def line(row: dict[str, Any], peers: Sequence[str]) -> str:
+def line(row: dict[str, Any]) -> str:
     """One line per question; contradictions cannot be overlooked."""
     cells = [f"{row['family']} {row['name']}".ljust(44)]
-    for name in ("native", *peers):
-        cells.append(_answer(name, row["engines"].get(name, {"answer": "absent"})))
+    cells += [_answer(name, answer) for name, answer in row["engines"].items()]
     text = "  ".join(cells)
     for name in contradictions(row):
         given = row["engines"][name]["answer"]

@@ -80,7 +80,11 @@ def measured(question: Question, options: argparse.Namespace) -> dict[str, Any]:
     """All engines on one question, ours first and last: of its two times the larger one counts."""
     asked = query(question)
     row: dict[str, Any] = {"family": question.family, "name": question.name, "expected": question.expected}
+    kept = options.earlier.get(question.title, {})
     row["engines"] = {"native": native(question, asked, options.cap)}
+    row["engines"] |= {
+        n: {**a, "earlier": True} for n, a in kept.items() if n not in ("native", *options.peers)
+    }
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "question.json"
         try:
@@ -122,9 +126,18 @@ def arguments(given: Sequence[str]) -> argparse.Namespace:
     )
     parser.add_argument("--data", type=Path, default=DATA, help="folder of VNN-LIB files")
     parser.add_argument("--json", type=Path, default=RESULTS)
+    parser.add_argument(
+        "--again", type=Path, help="a results file: engines not asked now keep their answers in it"
+    )
     options = parser.parse_args(given)
+    options.earlier = answers(options.again) if options.again else {}
     options.cap = options.cap or (QUICK_CAP if options.quick else 300.0)
     return options
+
+
+def answers(file: Path) -> dict[str, dict[str, Any]]:
+    rows = json.loads(file.read_text(encoding="utf-8"))["rows"]
+    return {f"{row['family']} {row['name']}": row["engines"] for row in rows}
 
 
 def main(given: Sequence[str]) -> int:
@@ -132,7 +145,7 @@ def main(given: Sequence[str]) -> int:
     rows: list[dict[str, Any]] = []
     for question in chosen(options):
         rows.append(measured(question, options))
-        print(ratios.line(rows[-1], options.peers), flush=True)
+        print(ratios.line(rows[-1]), flush=True)
         options.json.parent.mkdir(parents=True, exist_ok=True)
         report = {
             "machine": "2 cores, shared",

@@ -44,7 +44,7 @@ def test_contradictions_are_loud_and_not_counted() -> None:
     found = row("sat", 0.5, scip=wrong, gurobi={"answer": "sat", "seconds": 2.0, "replay": "no"})
     assert ratios.contradictions(found) == ["scip"]
     assert ratios.ratio(found, ("scip", "gurobi")) == (4.0, False)
-    text = ratios.line(found, ("scip", "gurobi"))
+    text = ratios.line(found)
     assert "!!! CONTRADICTION: scip" in text
     assert "gurobi does not replay" in text
     assert ratios.contradictions(row("sat", 0.5, expected="unsat")) == ["native"]
