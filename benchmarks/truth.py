@@ -1,7 +1,8 @@
 """What is true of a small query, found without the native solver.
 
-`sampled` evaluates many points at once. Whole inputs are tried exhaustively. Piecewise-linear networks are
-evaluated exactly (see `random_queries`); smooth ones and products up to an error far below `SURE`.
+Many points are evaluated at once. Whole inputs are tried exhaustively. Piecewise-linear networks are
+evaluated exactly (see `random_queries`), smooth ones and products up to an error far below `SURE`, and where
+float32 inference is meant, in float32.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ Values = dict[str, Array]
 
 
 def inexact(case: Small) -> bool:
-    return case.kind in ("smooth", "product", "float32")
+    return case.kind in ("smooth", "product")
 
 
 def is_finite(case: Small) -> bool:
@@ -62,7 +63,9 @@ def satisfied(case: Small, some: Array, margin: float) -> np.ndarray[tuple[int],
     values: Values = {v.name: some[:, i] for i, v in enumerate(case.free)}
     for call in case.calls:
         inputs = np.stack([_at(linear, values, len(some)) for linear in call.inputs], 1)
-        outputs = forward(call.network, inputs)
+        if case.kind == "float32":
+            inputs = inputs.astype(np.float32)
+        outputs = forward(call.network, inputs).astype(np.float64)
         values |= {name: outputs[:, i] for i, name in enumerate(call.outputs)}
     good = np.ones(len(some), dtype=bool)
     for clause in case.clauses:
@@ -86,12 +89,12 @@ def _at(linear: Linear, values: Values, count: int) -> Array:
 
 
 def forward(network: Network, inputs: Array) -> Array:
-    """A second, float64 reading of what nodes mean."""
+    """A second reading of what nodes mean, in the arithmetic of the inputs."""
     values = [inputs]
     for node in network.nodes:
         match node:
             case Affine(source, weights, bias):
-                values.append(values[source] @ weights.astype(np.float64).T + bias.astype(np.float64))
+                values.append(values[source] @ weights.T.astype(inputs.dtype) + bias.astype(inputs.dtype))
             case Activation(source, shape, parameters):
                 values.append(_activation(values[source], shape, parameters))
             case Combine(left, right, pairing):
