@@ -28,6 +28,8 @@ import numpy as np  # noqa: E402
 
 from benchmarks import truth  # noqa: E402
 from benchmarks.random_queries import Small, small  # noqa: E402
+from surefoot.certify.checker.check import check  # noqa: E402
+from surefoot.certify.checker.number import BadCertificate  # noqa: E402
 from surefoot.engines.bmc import proved  # noqa: E402
 from surefoot.errors import SurefootError  # noqa: E402
 from surefoot.query.query import Answer, Proof, Query, Sat, Undecided, Unsat  # noqa: E402
@@ -92,19 +94,17 @@ def certificate(proof: Proof | None, found: Finding) -> None:
     if proof is None:
         found.compared.append("no proof")
         return
+    evidence = proved(proof).certificate
+    assert evidence is not None
     try:
-        from surefoot.certify.checker import check
-    except ImportError:
-        found.compared.append("proof not checked: no checker")
+        verdict = check(json.loads(json.dumps(evidence.content)))
+    except BadCertificate as error:
+        found.wrong.append(f"the certificate cannot be read: {error}")
         return
-    content = proved(proof).certificate
-    assert content is not None
-    try:
-        check(json.loads(json.dumps(content.content)))
-    except Exception as error:  # noqa: BLE001  (whatever it raises is a refusal)
-        found.wrong.append(f"certificate refused: {type(error).__name__}: {error}")
-        return
-    found.compared.append(f"proof accepted ({proof.arithmetic})")
+    if verdict.accepted:
+        found.compared.append(f"proof accepted ({proof.arithmetic})")
+    else:
+        found.wrong.append(f"certificate rejected: {verdict.reason}")
 
 
 def sampling(case: Small, number: int, answer: Answer, found: Finding) -> None:
