@@ -38,6 +38,12 @@ def on_grid(data: object, bits: int) -> int:
     return _text_on_grid(text(data, "number"), bits)
 
 
+def on_grid_above(data: object, bits: int) -> int:
+    """A number of a step, rounded up to the grid."""
+    below = on_grid(data, bits)
+    return below + (Fraction(below, 1 << bits) != number(data, "number"))
+
+
 def read_slopes(grid: Grid, v: int, data: Sequence[object]) -> Slopes:
     """Slopes of a value from their text: one byte for each entry, or two."""
     kind = getattr(grid.values[v].node, "kind", "")

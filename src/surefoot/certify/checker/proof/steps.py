@@ -16,7 +16,7 @@ from ..bounds.exact import evaluate, holds
 from ..bounds.forward import interval
 from ..bounds.state import Grid, State
 from ..number import BadCertificate, Refused, integer, items
-from .multipliers import add_cut, exactly_summed, on_grid, read_slopes, summed
+from .multipliers import add_cut, exactly_summed, on_grid, on_grid_above, read_slopes, summed
 
 Parts = tuple[State, State]
 
@@ -112,10 +112,11 @@ def _split(grid: Grid, state: State, value: object, entry: object, place: object
     first, second = state, state.copy()
     if state.void:
         return first, second
-    end = on_grid(place, grid.bits)
-    start = end
+    # Both ends outward: on every grid a part contains the whole part of the exact threshold. Rounded the same
+    # way, parts closed on different grids would leave out what lies between two roundings.
+    start, end = on_grid(place, grid.bits), on_grid_above(place, grid.bits)
     if v == 0 and grid.problem.variables[i].kind == "integer":
-        end = end >> grid.bits << grid.bits
+        end = start >> grid.bits << grid.bits
         start = end + grid.one
     low, high = state.low[v].copy(), state.high[v].copy()
     low[i], high[i] = max(low[i], start), min(high[i], end)
