@@ -123,7 +123,7 @@ def _sets(conjuncts: list[Any], bugs: frozenset[str]) -> tuple[list[Any], list[l
 def _close(search: Search, bounds: Bounds, depth: int) -> None:
     """Steps that close a state, appended in preorder."""
     model, bugs = search.model, search.bugs
-    if _void(bounds):
+    if _closed_as_void(search, bounds):
         return
     best: tuple[Array, float] | None = None
     for attempt in range(2):
@@ -141,7 +141,7 @@ def _close(search: Search, bounds: Bounds, depth: int) -> None:
             return
         if attempt == 0 and not _sharpen(search, bounds):
             break
-        if _void(bounds):
+        if _closed_as_void(search, bounds):
             return
     if len(search.steps) > search.most_steps or depth > MOST_DEPTH:
         if "timeout is closed" in bugs:
@@ -151,6 +151,14 @@ def _close(search: Search, bounds: Bounds, depth: int) -> None:
         search.steps.append(["point", sorted(bounds.alive)])
         return
     _split(search, bounds, depth, best)
+
+
+def _closed_as_void(search: Search, bounds: Bounds) -> bool:
+    """Where bounds contradict each other every set may be dropped."""
+    if not _void(bounds):
+        return False
+    search.steps.append(["drop", sorted(bounds.alive), {}])
+    return True
 
 
 def _smooth(model: Model) -> bool:
@@ -218,7 +226,9 @@ def _cut(
         return False
     search.steps.append(["cut", [[[number], {"atoms": multipliers}]]])
     bounds.low[0], bounds.high[0] = _rounded(search, low, high)
-    return _follow(search, bounds)
+    if not _void(bounds):
+        _follow(search, bounds)
+    return _closed_as_void(search, bounds)
 
 
 def _rounded(search: Search, low: Array, high: Array) -> tuple[Array, Array]:
@@ -228,16 +238,11 @@ def _rounded(search: Search, low: Array, high: Array) -> tuple[Array, Array]:
     return low, high
 
 
-def _follow(search: Search, bounds: Bounds) -> bool:
-    """Interval bounds of all later values, written as steps; True if the state is empty."""
-    if _void(bounds):
-        return True
+def _follow(search: Search, bounds: Bounds) -> None:
+    """Interval bounds of all later values, written as a step."""
     refresh(search.model, bounds, search.bugs)
-    for v in range(1, len(search.model.values)):
-        search.steps.append(["forward", v])
-        if (bounds.low[v] > bounds.high[v]).any():
-            return True
-    return False
+    if len(search.model.values) > 1:
+        search.steps.append(["forward", 1, len(search.model.values) - 1])
 
 
 def _sharpen(search: Search, bounds: Bounds) -> bool:
@@ -265,9 +270,7 @@ def _sharpen(search: Search, bounds: Bounds) -> bool:
             bounds.slopes[v] = np.array(slopes) / 128
             search.steps.append(["slopes", v, b64encode(bytes(slopes)).decode(), None])
     if changed:
-        for v in range(1, len(search.model.values)):
-            search.steps.append(["forward", v])
-        refresh(search.model, bounds, search.bugs)
+        _follow(search, bounds)
     return changed
 
 
@@ -287,16 +290,8 @@ def _split(search: Search, bounds: Bounds, depth: int, best: tuple[Array, float]
             if "half of a split" in search.bugs:
                 return
         if not _void(part):
-            refresh(search.model, part, search.bugs)
-            empty = False
-            for v in range(1, len(search.model.values)):
-                if v > value or value == 0:
-                    search.steps.append(["forward", v])
-                    if (part.low[v] > part.high[v]).any():
-                        empty = True
-                        break
-            if not empty:
-                _close(search, part, depth + 1)
+            _follow(search, part)
+        _close(search, part, depth + 1)
         if half == 0 and "twin halves" in search.bugs:
             search.steps += search.steps[mark:]
             return

@@ -1,4 +1,4 @@
-"""Whether a small claim is true: by a witness, by boxes that all exclude it, or by Z3. Not by the checker.
+"""Whether a small claim is true: by a witness, by boxes that all exclude it, or by Z3. Never by the checker.
 
 A witness is verified in exact rational arithmetic, or as a float32 evaluation with outputs compared exactly.
 """
