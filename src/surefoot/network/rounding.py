@@ -69,11 +69,12 @@ def _absolute(box: Box) -> Box:
     return Box(np.maximum(np.maximum(box.low, -box.high), 0.0), box.magnitude)
 
 
-def propagate(network: Network, magnitudes: Sequence[Box], first: Array, *, roundings: int) -> list[Array]:
+def propagate(network: Network, magnitudes: Sequence[Box], first: Array, *, roundings: float) -> list[Array]:
     """Error bounds of every value from those of the input.
 
     `magnitudes` bound each absolute value in one computation, the exact one or (`roundings=2`) a float32 one;
-    the other computation differs from it by the error. Lower bounds matter for divisors only.
+    the other computation differs from it by the error. Lower bounds matter for divisors only. `roundings`
+    may be a fraction: float64 makes up for less than 2^-20 of a float32 rounding.
     """
     with np.errstate(all="ignore"):
         errors, sizes = [first], [_of_both(magnitudes[0], first)]
@@ -104,7 +105,7 @@ def _unless_overflow(error: Array, size: Array, operations: int = 8) -> Array:
     return np.where(_up(size, operations) * (1.0 + 2 * UNIT32) + SMALLEST <= LARGEST, error, np.inf)
 
 
-def _affine(node: Affine, sizes: Sequence[Box], errors: Sequence[Array], roundings: int) -> Array:
+def _affine(node: Affine, sizes: Sequence[Box], errors: Sequence[Array], roundings: float) -> Array:
     weights, bias = np.abs(node.weights).astype(np.float64), np.abs(node.bias).astype(np.float64)
     count = weights.shape[1]
     total = sizes[node.source].high @ weights.T + bias
@@ -117,7 +118,7 @@ def _affine(node: Affine, sizes: Sequence[Box], errors: Sequence[Array], roundin
     )
 
 
-def _elementwise(node: Elementwise, sizes: Sequence[Box], errors: Sequence[Array], roundings: int) -> Array:
+def _elementwise(node: Elementwise, sizes: Sequence[Box], errors: Sequence[Array], roundings: float) -> Array:
     constant = np.abs(node.constant).astype(np.float64)
     size, error = sizes[node.source].high, errors[node.source]
     match node.kind:
@@ -130,11 +131,11 @@ def _elementwise(node: Elementwise, sizes: Sequence[Box], errors: Sequence[Array
     return _one_rounding(result, carried, roundings)
 
 
-def _one_rounding(result: Array, carried: Array, roundings: int) -> Array:
+def _one_rounding(result: Array, carried: Array, roundings: float) -> Array:
     return _unless_overflow(_up(carried + roundings * (UNIT32 * result + SMALLEST)), result)
 
 
-def _activation(node: Activation, sizes: Sequence[Box], errors: Sequence[Array], roundings: int) -> Array:
+def _activation(node: Activation, sizes: Sequence[Box], errors: Sequence[Array], roundings: float) -> Array:
     size, error = sizes[node.source].high, errors[node.source]
     match node.shape:
         case Shape.RELU | Shape.CLIP:
@@ -151,7 +152,7 @@ def _activation(node: Activation, sizes: Sequence[Box], errors: Sequence[Array],
     return _up(steepness * error + roundings * ACTIVATION_ULPS * unit)
 
 
-def _combine(node: Combine, sizes: Sequence[Box], errors: Sequence[Array], roundings: int) -> Array:
+def _combine(node: Combine, sizes: Sequence[Box], errors: Sequence[Array], roundings: float) -> Array:
     left, right = sizes[node.left].high, sizes[node.right].high
     left_error, right_error = errors[node.left], errors[node.right]
     match node.pairing:
@@ -168,15 +169,15 @@ def _combine(node: Combine, sizes: Sequence[Box], errors: Sequence[Array], round
             return _one_rounding(quotient, left_error / least + quotient * (right_error / least), roundings)
 
 
-def _pick(node: Pick, _: Sequence[Box], errors: Sequence[Array], __: int) -> Array:
+def _pick(node: Pick, _: Sequence[Box], errors: Sequence[Array], __: float) -> Array:
     return errors[node.source][..., node.indices]
 
 
-def _join(node: Join, _: Sequence[Box], errors: Sequence[Array], __: int) -> Array:
+def _join(node: Join, _: Sequence[Box], errors: Sequence[Array], __: float) -> Array:
     return np.concatenate([errors[source] for source in node.sources], axis=-1)
 
 
-_RULES: dict[type[Node], Callable[[Any, Sequence[Box], Sequence[Array], int], Array]] = {
+_RULES: dict[type[Node], Callable[[Any, Sequence[Box], Sequence[Array], float], Array]] = {
     Affine: _affine,
     Elementwise: _elementwise,
     Activation: _activation,

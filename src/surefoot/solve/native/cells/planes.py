@@ -1,0 +1,175 @@
+"""Boxes closed by linear bounds: planes below every row, and one combination of them that stays positive.
+
+One backward pass gives for each row a plane below (row - offset); guards are such planes themselves. Any
+weights >= 0 make a valid combination; a few multiplicative steps look for one whose least value on the box
+is positive. What stays open is shrunk to where each plane can be <= 0. In float32 the planes are lowered by
+what rounding can change on the box.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from surefoot.network.linear import Planes
+from surefoot.network.outward import TINY, Array, Box, down, gamma
+from surefoot.network.rounding import error_bounds
+from surefoot.problem.network import Network
+from surefoot.solve.native.bounding.bounds import Bounded, Layout, bounded
+from surefoot.solve.native.cells.arrange import Arranged, Demand
+from surefoot.solve.native.cells.leaves import Boxes
+from surefoot.solve.native.cells.questions import Mask
+
+_STEPS = 8  # of the weights
+_PIECE = 64  # boxes bounded together: their coefficients stay in the cache
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Closed:
+    """Which boxes have no solution; the others shrunk, a point of each that looks best, and where to cut."""
+
+    closed: Mask
+    boxes: Boxes
+    best: Array
+    influence: Array  # per input: how much the planes vary with it
+
+
+def bound(work: Arranged, plan: Layout, boxes: Boxes) -> Closed:
+    """One pass over boxes whose questions may have different demands."""
+    demand = work.demand[boxes.question]
+    closed = np.zeros(len(boxes), dtype=np.bool_)
+    low, high = boxes.low.copy(), boxes.high.copy()
+    best, influence = boxes.low.copy(), np.zeros_like(boxes.low)
+    order = np.argsort(demand, kind="stable")
+    for same in np.split(order, np.flatnonzero(np.diff(demand[order])) + 1):
+        for start in range(0, len(same), _PIECE):
+            part = same[start : start + _PIECE]
+            found = _bound(work, plan, work.demands[demand[part[0]]], boxes.pick(part))
+            closed[part], best[part], influence[part] = found.closed, found.best, found.influence
+            low[part], high[part] = found.boxes.low, found.boxes.high
+    return Closed(closed, Boxes(low, high, boxes.question), best, influence)
+
+
+def _bound(work: Arranged, plan: Layout, demand: Demand, boxes: Boxes) -> Closed:
+    asked = work.questions
+    found = bounded(plan, boxes.low, boxes.high, {})
+    doubt = _rounding(asked.network, asked.whole, found) if asked.float32 else None
+    planes = _with_guards(work, boxes, _planes(found, demand, doubt))
+    box = found.boxes[0]
+    weights, best = _weights(planes, box)
+    closed = (planes.minimum(box) > 0).any(axis=1)
+    if not closed.all():
+        together = _combined(work, found, demand, boxes, weights, doubt)
+        closed |= together.minimum(box)[:, 0] > 0
+        coefficients = np.concatenate([planes.coefficients, together.coefficients], axis=1)
+        planes = Planes(coefficients, np.concatenate([planes.constant, together.constant], axis=1))
+    shrunk, empty = _shrunk(planes, boxes, asked.whole)
+    slopes = np.abs(planes.coefficients)
+    influence = (slopes * (boxes.high - boxes.low)[:, None]).max(axis=1)
+    return Closed(closed | empty, shrunk, best, influence)
+
+
+def _rounding(network: Network, whole: Mask, found: Bounded) -> Array:
+    """How far float32 outputs can be from exact ones, per box; integers up to 2^24 are not rounded."""
+    box = found.boxes[0]
+    rounds = bool((~whole).any() or (box.magnitude > 2.0**24).any())
+    return error_bounds(network, box.low, box.high, input_rounding=rounds, values=found.boxes)
+
+
+def _planes(found: Bounded, demand: Demand, doubt: Array | None) -> Planes:
+    """Planes below (inputs . x + outputs . y - offset) for the rows of a demand."""
+    below = found.below(demand.outputs)
+    box = found.boxes[0]
+    with np.errstate(all="ignore"):
+        coefficients = below.coefficients + demand.inputs
+        lost = gamma(1) * (np.abs(coefficients) @ box.magnitude[:, :, None])[..., 0]
+        constant = below.constant - demand.offsets
+        lost = lost + gamma(2) * (np.abs(below.constant) + np.abs(demand.offsets)) + TINY
+        if doubt is not None:
+            lost = lost + (np.abs(demand.outputs) @ doubt[:, :, None])[..., 0] * (1.0 + 2.0**-40)
+        constant = down(constant - lost)
+    return _usable(coefficients, constant)
+
+
+def _usable(coefficients: Array, constant: Array) -> Planes:
+    known = np.isfinite(coefficients).all(axis=-1) & np.isfinite(constant)
+    return Planes(np.where(known[..., None], coefficients, 0.0), np.where(known, constant, -np.inf))
+
+
+def _with_guards(work: Arranged, boxes: Boxes, planes: Planes) -> Planes:
+    rows, offsets, _ = work.guards.rows(boxes.question)
+    return Planes(
+        np.concatenate([planes.coefficients, rows], axis=1),
+        np.concatenate([planes.constant, -offsets], axis=1),
+    )
+
+
+def _weights(planes: Planes, box: Box) -> tuple[Array, Array]:
+    """Good weights of the planes, and the point where their combination is least. No proof rests on them."""
+    usable = np.isfinite(planes.constant)
+    constant = np.where(usable, planes.constant, 0.0)
+    weights = np.where(usable, 1.0, 0.0)
+    weights /= np.maximum(weights.sum(axis=1, keepdims=True), 1.0)
+    best, value = weights, np.full(len(weights), -np.inf)
+    at = 0.5 * (box.low + box.high)
+    point = at
+    for step in range(_STEPS):
+        slope = (weights[:, None] @ planes.coefficients)[:, 0]
+        at = np.where(slope > 0, box.low, box.high)
+        heights = (planes.coefficients @ at[..., None])[..., 0] + constant
+        total = (weights * heights).sum(axis=1)
+        better = total > value
+        best, value = np.where(better[:, None], weights, best), np.where(better, total, value)
+        point = np.where(better[:, None], at, point)
+        centred = np.where(usable, heights - total[:, None], 0.0)
+        size = np.abs(centred).max(axis=1, keepdims=True, initial=0.0) + 1e-300
+        weights = np.where(usable, np.maximum(weights, 1e-4), 0.0)
+        weights = weights * np.exp(1.5 * (1.0 - step / _STEPS) * centred / size)
+        weights /= np.maximum(weights.sum(axis=1, keepdims=True), 1e-300)
+    return best, point
+
+
+def _combined(
+    work: Arranged, found: Bounded, demand: Demand, boxes: Boxes, weights: Array, doubt: Array | None
+) -> Planes:
+    """The plane below one weighted sum of all rows, with the rounding of that sum taken off."""
+    count = len(demand.offsets)
+    of_demand, of_guards = weights[:, :count], weights[:, count:]
+    rows, offsets, _ = work.guards.rows(boxes.question)
+    offsets = np.where(np.isinf(offsets), 0.0, offsets)  # their weight is 0
+    inputs, outputs = found.boxes[0].magnitude, found.boxes[-1].magnitude
+    with np.errstate(all="ignore"):
+        below = found.below((of_demand @ demand.outputs)[:, None])
+        extra = (of_demand @ demand.inputs)[:, None] + of_guards[:, None] @ rows
+        coefficients = below.coefficients + extra
+        size_inputs = of_demand @ np.abs(demand.inputs) + (of_guards[:, None] @ np.abs(rows))[:, 0]
+        size_outputs = of_demand @ np.abs(demand.outputs)
+        amount = (of_demand @ demand.offsets)[:, None] + (of_guards * offsets).sum(axis=1)[:, None]
+        size = of_demand @ np.abs(demand.offsets) + (of_guards * np.abs(offsets)).sum(axis=1)
+        size = size + (size_inputs * inputs).sum(axis=1) + (size_outputs * outputs).sum(axis=1)
+        size = size + (np.abs(below.coefficients[:, 0]) * inputs).sum(axis=1) + np.abs(below.constant[:, 0])
+        lost = gamma(weights.shape[1] + 4) * size + TINY
+        if doubt is not None:
+            lost = lost + (size_outputs * doubt).sum(axis=1) * (1.0 + 2.0**-40)
+        constant = down(below.constant - amount - lost[:, None])
+    return _usable(coefficients, constant)
+
+
+def _shrunk(planes: Planes, boxes: Boxes, whole: Mask) -> tuple[Boxes, Mask]:
+    """The part of each box where every plane can be <= 0, rounded outward (integers inward)."""
+    low, high, rows = boxes.low[:, None], boxes.high[:, None], planes.coefficients
+    with np.errstate(all="ignore"):
+        at_low, at_high = rows * low, rows * high
+        least = np.minimum(at_low, at_high)
+        size = np.maximum(np.abs(at_low), np.abs(at_high)).sum(axis=2) + np.abs(planes.constant)
+        room = (gamma(2 * rows.shape[2] + 6) * size + TINY - planes.constant - least.sum(axis=2))[..., None]
+        limit = (room + least) / rows
+        slack = np.abs(limit) * 2.0**-50 + TINY
+        above = np.where(rows > 0, limit + slack, np.inf)
+        below = np.where(rows < 0, limit - slack, -np.inf)
+    above = np.where(np.isnan(above), np.inf, above).min(axis=1)
+    below = np.where(np.isnan(below), -np.inf, below).max(axis=1)
+    above, below = np.where(whole, np.floor(above), above), np.where(whole, np.ceil(below), below)
+    shrunk = Boxes(np.maximum(boxes.low, below), np.minimum(boxes.high, above), boxes.question)
+    return shrunk, np.asarray((shrunk.low > shrunk.high).any(axis=1))
