@@ -147,7 +147,7 @@ def _codes(table: Table, demand: Demand) -> Codes:
 
 
 def _sums(codes: Codes, shape: tuple[int, ...]) -> Tally:
-    axes = tuple(i for i, n in enumerate(shape) if n > 1)
+    axes = tuple(i for i, n in enumerate(shape) if n > 1) or (0,)
     extents = tuple(shape[i] for i in axes)
     weights = np.array([0, 1, _WIDE, _WIDE], dtype=np.int64)  # NO, YES, UNCLEAR, EITHER
     sums = np.zeros([n + 1 for n in extents], dtype=np.int64)
@@ -155,4 +155,4 @@ def _sums(codes: Codes, shape: tuple[int, ...]) -> Tally:
     inner[...] = weights[codes].reshape(extents)
     for axis in range(len(axes)):
         np.cumsum(inner, axis=axis, out=inner)
-    return Tally(codes, sums.reshape(-1), axes, strides(tuple(n + 1 for n in extents)) if axes else ())
+    return Tally(codes, sums.reshape(-1), axes, strides(tuple(n + 1 for n in extents)))

@@ -163,7 +163,7 @@ def judged(demand: Demand, points: Array, outputs: Array, radius: Array) -> Code
             margin += demand.inputs @ points.T
             doubt = doubt + gamma(count) * (np.abs(demand.inputs) @ reach)
         doubt[~np.isfinite(doubt)] = np.nan  # nothing compares with it
-        holds = (margin < -doubt).all(axis=0)
+        holds = (margin < -doubt).all(axis=0) & np.isfinite(radius).all(axis=0)  # the network has a value
         fails = (margin > doubt).any(axis=0)
     codes = np.full(outputs.shape[1], UNCLEAR, dtype=np.uint8)
     codes[holds] = YES
