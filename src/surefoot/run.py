@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from importlib.metadata import PackageNotFoundError, version
 
+from surefoot.certify.files import about_files, rejection
 from surefoot.certify.replay import replay
 from surefoot.engines import ENGINES
 from surefoot.engines.protocol import Engine
@@ -21,7 +22,17 @@ from surefoot.problem.term import Apply, Const, Op, Term
 from surefoot.problem.validate import validate
 from surefoot.solve import SOLVERS
 from surefoot.transform.discretise import discretise
-from surefoot.verdict.verdict import Reason, Result, Unknown, Vacuous, Verdict, Violated
+from surefoot.verdict.verdict import (
+    Certificate,
+    Holds,
+    Proved,
+    Reason,
+    Result,
+    Unknown,
+    Vacuous,
+    Verdict,
+    Violated,
+)
 from surefoot.work.budget import Budget
 
 PREFERRED = ("milp", "native")  # solvers that are tried unasked, in this order
@@ -47,13 +58,15 @@ def verify(
     searching = budget.elapsed()
     verdict = _vacuous(executed) or _guarded(engine, executed, budget)
     replaying = budget.elapsed()
-    verdict, certified = certify(executed, lift(verdict))
+    evidence = certify(executed, lift(verdict), source or {}, inputs or {}, budget)
     timings = {"search": replaying - searching, "certify": budget.elapsed() - replaying}
-    result = unanswered(problem, verdict, budget, inputs or {}, source or {})
+    result = unanswered(problem, evidence.verdict, budget, inputs or {}, source or {})
     return replace(
         result,
+        arithmetic=_arithmetic(problem, evidence.verdict),
+        notes=result.notes + evidence.notes,
         engine=repr(engine),
-        certified=certified,
+        certified=evidence.certified,
         seconds=budget.elapsed() - started,
         timings=timings,
     )
@@ -67,13 +80,12 @@ def unanswered(
     source: Mapping[str, object],
 ) -> Result:
     """A result that no engine has worked for: everything about it but engine, evidence and time."""
-    network = "network float32, " if isinstance(problem.policy, NeuralPolicy) else ""
     return Result(
         problem=problem.name,
         engine="none",
         verdict=verdict,
         certified=False,
-        arithmetic=f"{network}environment {problem.environment.arithmetic.value}",
+        arithmetic=_arithmetic(problem, verdict),
         seed=budget.seed,
         versions=versions(),
         inputs=dict(inputs),
@@ -83,9 +95,17 @@ def unanswered(
     )
 
 
-def portfolio() -> list[Engine]:
+def _arithmetic(problem: Problem, verdict: Verdict) -> str:
+    environment = f"environment {problem.environment.arithmetic.value}"
+    if not isinstance(problem.policy, NeuralPolicy):
+        return environment
+    real = isinstance(verdict, Proved) and verdict.arithmetic == "proved-real"
+    return f"network {'in exact real arithmetic' if real else 'float32'}, {environment}"
+
+
+def portfolio(solvers: Iterable[str] = PREFERRED) -> list[Engine]:
     """Every engine with every solver that is tried unasked, cheapest first."""
-    return [kind(**{"solver": SOLVERS[name]()}) for kind in ENGINES.values() for name in PREFERRED]
+    return [kind(**{"solver": SOLVERS[name]()}) for kind in ENGINES.values() for name in solvers]
 
 
 def choose(problem: Problem, engines: Iterable[Engine]) -> Engine:
@@ -151,13 +171,43 @@ def _guarded(engine: Engine, problem: Problem, budget: Budget) -> Verdict:
         return Unknown(Reason.INTERRUPTED, "stopped by the user")
 
 
-def certify(problem: Problem, verdict: Verdict) -> tuple[Verdict, bool]:
-    """Replay what claims a violation; a trace that does not replay is no answer."""
-    if not isinstance(verdict, Violated):
-        return verdict, False
-    if (why := replay(problem, verdict.trace)) is not None:
-        return Unknown(Reason.SPURIOUS, f"the trace does not replay: {why}"), False
-    return verdict, True
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A verdict after its evidence was checked by other code than the engine's."""
+
+    verdict: Verdict
+    certified: bool
+    notes: tuple[str, ...] = ()
+
+
+def certify(
+    problem: Problem,
+    verdict: Verdict,
+    source: Mapping[str, object],
+    inputs: Mapping[str, str],
+    budget: Budget,
+) -> Evidence:
+    """Replay what claims a violation, check what claims a proof; without that neither is an answer."""
+    match verdict:
+        case Violated(trace):
+            if (why := replay(problem, trace)) is not None:
+                return Evidence(Unknown(Reason.SPURIOUS, f"the trace does not replay: {why}"), False)
+            return Evidence(verdict, True)
+        case Proved(certificate, arithmetic):
+            content = about_files(certificate.content, source, inputs)
+            if content is None:
+                why = "that the proved query is the problem's is the word of the encoder"
+            else:
+                budget.progress("checking the certificate")
+                found = rejection(content, budget.remaining())
+                if found is None:
+                    return Evidence(Proved(Certificate(certificate.kind, content), arithmetic), True)
+                why = f"there is a certificate, but {found}"
+            if arithmetic != "proved":
+                return Evidence(Unknown(Reason.NUMERICS, f"shown in real arithmetic only, and {why}"), False)
+            return Evidence(Holds(0, "native", as_asked=True), False, (why,))
+        case _:
+            return Evidence(verdict, False)
 
 
 def notes(problem: Problem) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from surefoot.formats.inert.file import require_file
 from surefoot.formats.loaded_policy import LoadedPolicy
 from surefoot.formats.policy_file import load_policy
 from surefoot.formats.problem_file import read_problem, read_problems
-from surefoot.formats.vnnlib import read_vnnlib, to_problem
+from surefoot.formats.vnnlib import no_float32_point, read_vnnlib, to_problem
 from surefoot.formats.wiring import (
     Rewiring,
     Wiring,
@@ -117,7 +117,8 @@ def load_source(source: Mapping[str, Any], *, trust_python: bool = False) -> Loa
         case {"kind": "vnnlib", "network": str(network), "specification": str(specification)}:
             spec = read_vnnlib(Path(specification))
             name = Path(specification).name
-            problem = to_problem(load_policy(network, output=source.get("output")).network, spec, name)
+            read = load_policy(network, output=source.get("output")).network
+            problem = to_problem(read, spec, name, float32=no_float32_point(spec) is None)
             inputs = {path: sha256(Path(path)) for path in (network, specification)}
             return Loaded({name: problem}, inputs, source)
         case {"kind": "model", "model": str(model)}:

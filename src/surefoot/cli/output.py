@@ -18,6 +18,7 @@ from surefoot.formats.result_json import to_json
 from surefoot.problem.problem import Problem
 from surefoot.report.text import render
 from surefoot.verdict.verdict import (
+    Certificate,
     Estimated,
     Exact,
     Found,
@@ -65,23 +66,21 @@ def worst(codes: Sequence[int]) -> int:
     return next((c for c in WORST_FIRST if c in codes), 0)
 
 
-def check_writable(json_path: str | None, inputs: Sequence[Path]) -> None:
+def check_writable(json_path: str | None, inputs: Sequence[Path], option: str = "--json") -> None:
     """Refuse an output that is a folder, has no folder, or would overwrite an input, before any work."""
     if json_path is None or json_path == "-":
         return
     target = Path(json_path)
     if target.is_dir():
-        raise InvalidProblem(f"`{json_path}` is a folder", fix="give the name of a file", where="--json")
+        raise InvalidProblem(f"`{json_path}` is a folder", fix="give the name of a file", where=option)
     if not target.parent.is_dir():
-        raise InvalidProblem(
-            f"folder `{target.parent}` does not exist", fix="create it first", where="--json"
-        )
+        raise InvalidProblem(f"folder `{target.parent}` does not exist", fix="create it first", where=option)
     if any(target.exists() and target.samefile(i) for i in inputs if i.exists()):
         raise InvalidProblem(
-            f"`{json_path}` is an input of this run", fix="choose another name", where="--json"
+            f"`{json_path}` is an input of this run", fix="choose another name", where=option
         )
     if not os.access(target.parent, os.W_OK):
-        raise InvalidProblem(f"folder `{target.parent}` is not writable", where="--json")
+        raise InvalidProblem(f"folder `{target.parent}` is not writable", where=option)
 
 
 def write(results: Sequence[tuple[Problem, Result]], json_path: str | None, quiet: bool = False) -> int:
@@ -106,6 +105,11 @@ def write_json(results: Sequence[tuple[Problem, Result]], json_path: str | None,
         write_file(Path(json_path), text)
         if not quiet:
             print(f"written: {json_path}", file=sys.stderr)
+
+
+def write_certificate(certificate: Certificate, path: str) -> None:
+    """The content alone, as the stand-alone checker reads it."""
+    write_file(Path(path), json.dumps(certificate.content, separators=(",", ":")) + "\n")
 
 
 def write_file(target: Path, text: str) -> None:

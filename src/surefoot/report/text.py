@@ -13,6 +13,7 @@ from surefoot.problem.semantics import State, decision
 from surefoot.problem.show import show_property
 from surefoot.transform.discretise import discretise
 from surefoot.verdict.verdict import (
+    Certificate,
     Estimated,
     Exact,
     Found,
@@ -50,8 +51,8 @@ def render(problem: Problem, result: Result) -> str:
 def headline(result: Result) -> str:
     """The verdict in a few words."""
     match result.verdict:
-        case Proved():
-            return "proved"
+        case Proved(_, arithmetic):
+            return "proved" if arithmetic == "proved" else "proved (real arithmetic)"
         case Violated(trace):
             return f"violated after {counted(len(trace.moves), 'step')}"
         case Holds(up_to):
@@ -79,6 +80,9 @@ def _evidence(problem: Problem, result: Result) -> list[str]:
                 f"evidence  trace of {counted(len(trace.states), 'state')}, {replayed}",
                 *_trace(problem, trace),
             ]
+        case Proved(certificate):
+            checked = "accepted by the independent checker" if result.certified else "NOT checked"
+            return [f"evidence  certificate of {_steps(certificate)}, {checked}"]
         case Holds(_, solver):
             return [f"evidence  rests on the word of `{solver}`: no certificate"]
         case Vacuous(why):
@@ -90,6 +94,11 @@ def _evidence(problem: Problem, result: Result) -> list[str]:
             return [f"because   {detail}", known]
         case _:
             return []
+
+
+def _steps(certificate: Certificate) -> str:
+    cases = certificate.content.get("cases")
+    return counted(sum(len(case["steps"]) for case in cases) if isinstance(cases, list) else 0, "step")
 
 
 def _trace(problem: Problem, trace: Trace) -> list[str]:

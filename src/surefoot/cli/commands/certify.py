@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import click
 
+from surefoot.certify.checker.check import check
+from surefoot.certify.checker.number import BadCertificate
 from surefoot.certify.replay import replay
 from surefoot.cli.model import Loaded, load_source
 from surefoot.cli.output import sha256
@@ -14,7 +18,7 @@ from surefoot.errors import InvalidProblem
 from surefoot.formats.inert.file import require_file
 from surefoot.formats.result_json import StoredResult, from_json
 from surefoot.transform.discretise import discretise
-from surefoot.verdict.verdict import Trace
+from surefoot.verdict.verdict import Proved, Trace
 
 LARGEST_BYTES = 1 << 28
 
@@ -23,13 +27,19 @@ LARGEST_BYTES = 1 << 28
 @click.argument("result", type=click.Path(path_type=Path), metavar="RESULT")
 @click.option("--trust-python", is_flag=True, help="Run the Python model that the result names.")
 def certify(result: Path, trust_python: bool) -> int:
-    """Re-check RESULT (JSON written by surefoot): unchanged inputs, and a trace that replays exactly.
+    """Re-check RESULT (JSON written by surefoot): unchanged inputs, a trace that replays exactly, a
+    certificate that the independent checker accepts. RESULT may also be a certificate alone.
 
     Exit 0 if every verdict's evidence is confirmed, 1 if some evidence is refuted, 3 if a verdict has no
     evidence that can be checked.
     """
     worst = 0
-    for stored in read_results(result):
+    data = read_json(result)
+    if isinstance(data, dict) and "surefoot-certificate" in data:
+        word, why = accepted(data, result.parent)
+        print(f"{word}: {result.name}: {why}")
+        return CODES[word]
+    for stored in read_results(data, result):
         for path in stored.inputs:
             if not Path(path).is_file():
                 fix = "run this where the files are (paths are relative to the current folder)"
@@ -45,6 +55,11 @@ CODES = {"accepted": 0, "rejected": 1, "not certified": 3}
 
 def judged(stored: StoredResult, trust_python: bool) -> tuple[str, str]:
     """Accepted, rejected or not certified, and the reason."""
+    if isinstance(stored.result.verdict, Proved):
+        content = stored.result.verdict.certificate.content
+        if (why := foreign(content, stored.inputs)) is not None:
+            return "rejected", why
+        return accepted(content, Path())
     if stored.trace is None:
         return "not certified", f"`{stored.kind}` carries no evidence that can be checked"
     for path, digest in stored.inputs.items():
@@ -55,6 +70,25 @@ def judged(stored: StoredResult, trust_python: bool) -> tuple[str, str]:
         return "rejected", f"the result does not say which `{unnamed[0]}` it is about"
     why = refutation(stored, loaded, stored.trace)
     return ("accepted", "the trace replays exactly") if why is None else ("rejected", why)
+
+
+def accepted(content: Mapping[str, Any], folder: Path) -> tuple[str, str]:
+    """The checker's word on a certificate; files are looked for where it says, then in the folder."""
+    try:
+        found = check(dict(content), base=folder)
+    except BadCertificate as error:
+        return "rejected", str(error)
+    return ("accepted", found.claim) if found.accepted else ("rejected", found.reason)
+
+
+def foreign(content: Mapping[str, Any], inputs: Mapping[str, str]) -> str | None:
+    """Why a certificate is not about the files of the result."""
+    claim = content.get("claim")
+    for part in ("network", "property"):
+        named = claim.get(part) if isinstance(claim, dict) else None
+        if not isinstance(named, dict) or inputs.get(str(named.get("file"))) != named.get("sha256"):
+            return f"the certificate is about another {part} than the result"
+    return None
 
 
 def refutation(stored: StoredResult, loaded: Loaded, trace: Trace) -> str | None:
@@ -73,17 +107,20 @@ def _without_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return dict(pairs)
 
 
-def read_results(path: Path) -> list[StoredResult]:
-    """The results in a JSON file, one or several."""
+def read_json(path: Path) -> object:
     require_file(path)
     if path.stat().st_size > LARGEST_BYTES:
         raise InvalidProblem("larger than 256 MB", where=str(path))
     try:
-        data = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_without_duplicates)
+        return json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_without_duplicates)
     except (ValueError, RecursionError):
         raise InvalidProblem(
             "not a JSON document", fix="give a file that --json wrote", where=str(path)
         ) from None
+
+
+def read_results(data: object, path: Path) -> list[StoredResult]:
+    """The results in a JSON file, one or several."""
     documents = data.get("results", [data]) if isinstance(data, dict) else []
     if not isinstance(documents, list) or not documents:
         raise InvalidProblem("not a result of surefoot", fix="give a file that --json wrote", where=str(path))

@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
-from surefoot.cli.output import check_writable, exit_code, positive, sha256, write, write_json
+from surefoot.cli.output import (
+    check_writable,
+    exit_code,
+    positive,
+    sha256,
+    write,
+    write_certificate,
+    write_json,
+)
 from surefoot.cli.progress import progress
 from surefoot.engines.bmc import Bmc
+from surefoot.engines.protocol import Engine
 from surefoot.errors import SurefootError
 from surefoot.formats.policy_file import load_policy
-from surefoot.formats.vnnlib import read_vnnlib, to_problem, witness_text
+from surefoot.formats.vnnlib import no_float32_point, read_vnnlib, to_problem, witness_text
 from surefoot.problem.problem import Problem
 from surefoot.problem.semantics import decision
-from surefoot.run import verify
+from surefoot.run import choose, verify
 from surefoot.solve import SOLVERS
-from surefoot.verdict.verdict import Holds, Reason, Result, Unknown, Violated
+from surefoot.verdict.verdict import Holds, Proved, Reason, Result, Unknown, Vacuous, Violated
 from surefoot.work.budget import Budget
+
+PROVERS = ("native", "milp")  # the one that writes certificates first
 
 
 @click.command()
@@ -36,6 +49,7 @@ from surefoot.work.budget import Budget
 @click.option("--timeout", type=float, callback=positive, default=60.0, show_default=True, metavar="SECONDS")
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option("--json", "json_path", metavar="FILE|-", help="Write the complete result.")
+@click.option("--certificate", metavar="FILE", help="Write the certificate of a proof.")
 @click.option("--quiet", is_flag=True, help="No progress on stderr.")
 def vnnlib(
     network: Path,
@@ -46,19 +60,24 @@ def vnnlib(
     timeout: float,
     seed: int,
     json_path: str | None,
+    certificate: str | None,
     quiet: bool,
 ) -> int:
-    """Look for an input that satisfies SPEC (VNN-LIB 1, .gz too), or show that none exists.
+    """Look for an input that satisfies SPEC (VNN-LIB 1, .gz too), or prove that none exists.
 
     A specification describes what must NOT happen: `violated` (competition word: sat) comes with the input,
-    replayed on the float32 network with zero tolerance.
+    replayed on the float32 network with zero tolerance. `proved` (unsat) comes with a certificate that the
+    independent checker has accepted; it names its arithmetic, float32 or real.
     """
     with progress(quiet) as tell:
         budget = Budget(timeout, seed, tell)
         check_writable(json_path, [network, specification])
+        check_writable(certificate, [network, specification], "--certificate")
         spec = read_vnnlib(specification)
         try:
-            problem = to_problem(load_policy(network, output=output).network, spec, specification.name)
+            read = load_policy(network, output=output).network
+            empty = no_float32_point(spec)
+            problem = to_problem(read, spec, specification.name, float32=empty is None)
         except SurefootError as error:
             raise error if error.where else error.at(str(network)) from None
         source = {
@@ -68,8 +87,14 @@ def vnnlib(
             "output": output,
         }
         inputs = {str(p): sha256(p) for p in (network, specification)}
-        engine = None if solver is None else Bmc(SOLVERS[solver]())
-        result = verify(problem, engine, budget, inputs=inputs, source=source)
+        for engine in able(problem, [solver] if solver else PROVERS):
+            result = verify(problem, engine, budget, inputs=inputs, source=source)
+            if conclusive(result) or budget.spent():
+                break
+        if empty is not None:
+            result = of_rounded_inputs(result, empty)
+    if certificate is not None and isinstance(result.verdict, Proved):
+        write_certificate(result.verdict.certificate, certificate)
     if form == "text":
         return write([(problem, result)], json_path, quiet)
     if json_path == "-":
@@ -80,6 +105,30 @@ def vnnlib(
     return exit_code(result)
 
 
+def able(problem: Problem, solvers: Sequence[str]) -> list[Engine]:
+    """The engines that take the problem; one error with all objections if there is none."""
+    engines: list[Engine] = [Bmc(SOLVERS[name]()) for name in solvers]
+    first = choose(problem, engines)
+    return [first, *(e for e in engines if e is not first and e.objection(problem) is None)]
+
+
+def conclusive(result: Result) -> bool:
+    """Whether another solver has nothing to add; one that ran out of time or was stopped leaves no time."""
+    match result.verdict:
+        case Unknown(reason):
+            return reason in (Reason.TIMEOUT, Reason.INTERRUPTED)
+        case _:
+            return True
+
+
+def of_rounded_inputs(result: Result, empty: str) -> Result:
+    """The result where no float32 input lies in the box, from that for real inputs which are rounded."""
+    if isinstance(result.verdict, Proved):
+        note = f"{empty}: proved for real inputs, which the network gets rounded to float32"
+        return replace(result, notes=(*result.notes, note))
+    return replace(result, verdict=Vacuous(empty), certified=False)
+
+
 def competition(problem: Problem, result: Result) -> str:
     """The verdict in the words of the VNN competition, with the witness after `sat`."""
     match result.verdict:
@@ -88,7 +137,7 @@ def competition(problem: Problem, result: Result) -> str:
             made = decision(problem, state)
             inputs = [float(state[v.name]) for v in problem.environment.variables]
             return witness_text(inputs, list((made and made.outputs) or ()))
-        case Holds(as_asked=True):
+        case Proved() | Holds(as_asked=True):
             return "unsat"
         case Unknown(reason=Reason.TIMEOUT):
             return "timeout"

@@ -22,8 +22,11 @@ from surefoot.problem.term import Apply, Op, Term, Var, conjunction, free_names,
 from surefoot.problem.validate.head import check_outputs
 
 
-def to_problem(network: Network, specification: Specification, name: str) -> Problem:
-    """The question whether some float32 input of the box satisfies the constraint: `Violated` means sat."""
+def to_problem(network: Network, specification: Specification, name: str, *, float32: bool = True) -> Problem:
+    """The question whether some input of the box satisfies the constraint: `Violated` means sat.
+
+    Inputs are float32 numbers, or with `float32` False real numbers that the network gets rounded.
+    """
     check_outputs(network)
     outputs = network.outputs
     if (network.width, outputs) != (specification.inputs, specification.outputs):
@@ -38,7 +41,7 @@ def to_problem(network: Network, specification: Specification, name: str) -> Pro
     bounds = zip(inputs, specification.low, specification.high, strict=True)
     environment = Environment(
         name=name,
-        variables=tuple(Variable(n, Real(low, high, float32=True)) for n, low, high in bounds),
+        variables=tuple(Variable(n, Real(low, high, float32=float32)) for n, low, high in bounds),
         initial=initial,
         components=(Component("query", ()),),
         controls=tuple(Control(n) for n in raw),

@@ -1,0 +1,84 @@
+"""Certificates about files: the proof of a query restated for the network and property it was read from.
+
+An engine proves a query; what a user wants certified is that nothing satisfies the property file. The checker
+derives the query from the files itself, so only the names in the proof have to be those of the files.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from surefoot.certify.checker.check import check
+from surefoot.certify.checker.number import BadCertificate
+from surefoot.work.child import Died, TimedOut, borrowed
+
+_INPUT, _OUTPUT = re.compile(r"(X_\d+)@0\Z"), re.compile(r"output\[(\d+)\]@0\Z")
+
+
+def about_files(
+    content: Mapping[str, Any], source: Mapping[str, Any], inputs: Mapping[str, str]
+) -> dict[str, Any] | None:
+    """The certificate for a VNN-LIB problem; None if the problem or the proof is of another kind."""
+    if source.get("kind") != "vnnlib":
+        return None
+    network, specification = str(source["network"]), str(source["specification"])
+    cases = [_renamed(case) for case in content["cases"]]
+    if any(case is None for case in cases):
+        return None
+    kinds = {kind for name, _, _, kind in content["claim"]["variables"] if _INPUT.match(name)}
+    return {
+        "surefoot-certificate": 1,
+        "claim": {
+            "kind": "vnnlib",
+            "network": {"file": network, "sha256": inputs[network]},
+            "property": {"file": specification, "sha256": inputs[specification]},
+            "output": source.get("output"),
+            "inputs": "real" if "real" in kinds else "float32",
+        },
+        "arithmetic": content["arithmetic"],
+        "cases": cases,
+    }
+
+
+def _renamed(case: Mapping[str, Any]) -> dict[str, Any] | None:
+    """A case in the names of the files; the definitions of controls by outputs are of no use there."""
+    atoms = []
+    for relation, linear in case["atoms"]:
+        names = {name: _name(name) for name in linear}
+        if None in names.values():
+            return None
+        atoms.append([relation, {names[name]: value for name, value in linear.items()}])
+    if case.get("choose"):
+        return None
+    rest = {key: value for key, value in case.items() if key not in ("atoms", "define", "choose")}
+    return {"atoms": atoms, **rest}
+
+
+def _name(name: str) -> str | None:
+    if not name:
+        return name
+    if (found := _INPUT.match(name)) is not None:
+        return found[1]
+    found = _OUTPUT.match(name)
+    return None if found is None else f"Y_{found[1]}"
+
+
+def rejection(content: Mapping[str, Any], seconds: float) -> str | None:
+    """Why the checker does not accept a certificate within that time; None if it does."""
+    with borrowed() as worker:
+        try:
+            return worker.call(_rejection, content, seconds=seconds)
+        except TimedOut:
+            return "it was not checked in the time that was left"
+        except Died as death:
+            return f"its check ended early: {death}"
+
+
+def _rejection(content: Mapping[str, Any]) -> str | None:
+    try:
+        found = check(dict(content))
+    except BadCertificate as error:
+        return str(error)
+    return None if found.accepted else found.reason
