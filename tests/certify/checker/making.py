@@ -1,4 +1,4 @@
-"""Certificates for tests: claims written by hand, and a plain search that finds steps by asking the checker."""
+"""Certificates for tests: claims written by hand, and steps that a plain search finds with the checker."""
 
 from __future__ import annotations
 
