@@ -8,15 +8,15 @@ the form is a true lower bound, whatever was rounded.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from operator import add, mul
 
-from ..network import Affine, Combine, Elementwise, Join, Pick
+from ..network import Activation, Affine, Combine, Elementwise, Join, Pick
 from .forward import radius
 from .lines import lines_of
 from .problem import Mix
-from .state import Grid, Lines, State
+from .state import Grid, Lines, Ramps, State
 
 
 class Form:
@@ -24,7 +24,7 @@ class Form:
 
     __slots__ = ("coefficients", "constant", "grid", "special", "state")
 
-    def __init__(self, grid: Grid, state: State, special: dict[int, Lines] | None = None) -> None:
+    def __init__(self, grid: Grid, state: State, special: Mapping[int, Lines | Ramps] | None = None) -> None:
         self.grid = grid
         self.state = state
         self.special = special or {}  # lines to be used instead of those of the state
@@ -67,39 +67,52 @@ class Form:
     def _replace(self, v: int, vector: list[int]) -> None:
         grid, state = self.grid, self.state
         value = grid.values[v]
-        errors = radius(grid, state, v)
-        if errors is not None:
-            self.constant -= sum(map(mul, map(abs, vector), errors))
-        match value.node:
-            case Affine() as node:
-                (source,) = value.sources
-                found, error = grid.kernel(node).rows.times(vector)
-                self.constant += found.pop() << grid.bits
-                self.constant -= error * (state.total(source) + grid.one)
-                self.add_vector(source, found)
-            case Elementwise() as node:
-                self._elementwise(node, value.sources[0], vector)
-            case Combine(kind="sum"):
-                for source in value.sources:
-                    self.add_vector(source, vector.copy())
-            case Pick(_, indices):
-                for i, c in zip(indices, vector, strict=True):
-                    self.add_entry(value.sources[0], i, c)
-            case Join():
-                start = 0
-                for source in value.sources:
-                    end = start + grid.values[source].width
-                    self.add_vector(source, vector[start:end])
-                    start = end
-            case Mix(rows, constants, _):
-                for row, constant, c in zip(rows, constants, vector, strict=True):
-                    if c:
-                        for w, i, factor in row:
-                            self.add_term(w, i, c, factor)
-                        if constant:
-                            self.add_constant(c, constant)
-            case _:
-                self._relax(v, value.sources, vector)
+        node = value.node
+        if grid.float32:
+            errors = radius(grid, state, v)
+            if errors is not None:
+                self.constant -= sum(map(mul, map(abs, vector), errors))
+        if isinstance(node, Affine):
+            (source,) = value.sources
+            found, error = grid.kernel(node).rows.times(vector)
+            self.constant += (found.pop() << grid.bits) - error * (state.total(source) + grid.one)
+            self.add_vector(source, found)
+        elif isinstance(node, Activation):
+            self._relax(v, value.sources, vector)
+        elif isinstance(node, Mix):
+            self._mix(node, vector)
+        elif isinstance(node, Elementwise):
+            self._elementwise(node, value.sources[0], vector)
+        elif isinstance(node, Pick):
+            for i, c in zip(node.indices, vector, strict=True):
+                self.add_entry(value.sources[0], i, c)
+        elif isinstance(node, Join):
+            start = 0
+            for source in value.sources:
+                end = start + grid.values[source].width
+                self.add_vector(source, vector[start:end])
+                start = end
+        elif isinstance(node, Combine) and node.kind == "sum":
+            for source in value.sources:
+                self.add_vector(source, vector.copy())
+        else:
+            self._relax(v, value.sources, vector)
+
+    def _mix(self, node: Mix, vector: list[int]) -> None:
+        if node.plain is not None:
+            coefficients = self.coefficients
+            for (w, i), c in zip(node.plain, vector, strict=True):
+                found = coefficients.get(w)
+                if found is None:
+                    found = coefficients[w] = [0] * self.grid.values[w].width
+                found[i] += c
+            return
+        for row, constant, c in zip(node.rows, node.constants, vector, strict=True):
+            if c:
+                for w, i, factor in row:
+                    self.add_term(w, i, c, factor)
+                if constant:
+                    self.add_constant(c, constant)
 
     def _elementwise(self, node: Elementwise, source: int, vector: list[int]) -> None:
         ratios = self.grid.ratios(node)
@@ -115,14 +128,27 @@ class Form:
         grid, state = self.grid, self.state
         lines = self.special.get(v) or lines_of(grid, state, v)
         bits = grid.bits
+        if isinstance(lines, Ramps):
+            product = list(map(mul, vector, lines.on))
+            constant = -lines.lost
+            for i, below, above, level in lines.bent:
+                c = vector[i]
+                if c > 0:
+                    product[i] = c * below >> bits
+                elif c:
+                    product[i] = c * above >> bits
+                    constant += c * level
+            self.constant += constant
+            self.add_vector(sources[0], product)
+            return
         self.constant += sum(
             [
                 c * (b if c > 0 else a)
                 for c, b, a in zip(vector, lines.below_constant, lines.above_constant, strict=True)
             ]
         )
-        for source, below, above in zip(sources, lines.below, lines.above, strict=True):
-            product = [c * (b if c > 0 else a) >> bits for c, b, a in zip(vector, below, above, strict=True)]
+        for source, under, over in zip(sources, lines.below, lines.above, strict=True):
+            product = [c * (b if c > 0 else a) >> bits for c, b, a in zip(vector, under, over, strict=True)]
             self.constant -= state.total(source)
             self.add_vector(source, product)
 

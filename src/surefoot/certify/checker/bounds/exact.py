@@ -6,7 +6,7 @@ they too are exact: only in the choice of the line something may be lost, never 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from math import lcm
 from operator import add, mul
@@ -15,15 +15,16 @@ from ..network import Activation, Affine, Combine, Elementwise, Join, Pick
 from ..number import Refused
 from .lines import lines_of
 from .problem import Atom, Mix, Problem
-from .state import Grid, Lines, State
+from .state import Grid, Lines, Ramps, State
 
+Replaced = tuple[int, int, list[tuple[int, list[int]]]]  # factor, constant, coefficients of sources
 Vector = tuple[list[int], int]  # numerators and a common positive denominator
 
 
 class ExactForm:
     """A positive multiple of (coefficients . values + constant), all integers."""
 
-    def __init__(self, grid: Grid, state: State, special: dict[int, Lines]) -> None:
+    def __init__(self, grid: Grid, state: State, special: Mapping[int, Lines | Ramps]) -> None:
         self.grid = grid
         self.state = state
         self.special = special
@@ -62,7 +63,7 @@ class ExactForm:
             Fraction(0),
         )
 
-    def _replaced(self, v: int, vector: list[int]) -> tuple[int, int, list[tuple[int, list[int]]]]:
+    def _replaced(self, v: int, vector: list[int]) -> Replaced:
         """factor * vector . value v >= constant + sum of vector . source."""
         value = self.grid.values[v]
         match value.node:
@@ -100,7 +101,7 @@ class ExactForm:
             case _:
                 return self._relaxed(v, vector)
 
-    def _mixed(self, mix: Mix, vector: list[int]) -> tuple[int, int, list[tuple[int, list[int]]]]:
+    def _mixed(self, mix: Mix, vector: list[int]) -> Replaced:
         factor = lcm(
             *(c.denominator for row in mix.rows for _, _, c in row), *(c.denominator for c in mix.constants)
         )
@@ -112,8 +113,10 @@ class ExactForm:
         constant = sum(c * int(k * factor) for c, k in zip(vector, mix.constants, strict=True))
         return factor, constant, list(found.items())
 
-    def _relaxed(self, v: int, vector: list[int]) -> tuple[int, int, list[tuple[int, list[int]]]]:
+    def _relaxed(self, v: int, vector: list[int]) -> Replaced:
         lines = self.special.get(v) or lines_of(self.grid, self.state, v)
+        if isinstance(lines, Ramps):
+            return self._ramps(v, lines, vector)
         both = zip(vector, lines.below_constant, lines.above_constant, strict=True)
         constant = sum(c * (b if c > 0 else a) for c, b, a in both)
         parts = [
@@ -123,6 +126,15 @@ class ExactForm:
             )
         ]
         return self.grid.one, constant, parts
+
+    def _ramps(self, v: int, ramps: Ramps, vector: list[int]) -> Replaced:
+        """Like `_relaxed`; without bent entries nothing has to be scaled."""
+        factor = self.grid.one if ramps.bent else 1
+        found, constant = [c * factor if on else 0 for c, on in zip(vector, ramps.on, strict=True)], 0
+        for i, below, above, level in ramps.bent:
+            found[i] = vector[i] * (below if vector[i] > 0 else above)
+            constant += vector[i] * level if vector[i] < 0 else 0
+        return factor, constant, [(self.grid.values[v].sources[0], found)]
 
 
 def _integers(node: Affine) -> tuple[list[list[int]], list[int], int]:

@@ -7,7 +7,7 @@ gets: the exact function of the computed values before it, plus an error of at m
 
 from __future__ import annotations
 
-from operator import add, sub
+from operator import add, neg, sub
 
 from ..network import Activation, Affine, Combine, Elementwise, Join, Pick
 from ..number import Refused
@@ -69,8 +69,8 @@ def partial_sums(grid: Grid, state: State, v: int) -> list[int]:
         raise Refused("a sum of so many terms has no useful rounding error")
     coarse = max(0, grid.bits - 24)
     factors = [-(-size >> coarse) for size in state.sizes(grid.values[v].sources[0])]
-    found, error = grid.kernel(node).sizes.times([*factors, grid.one >> coarse])
-    return [(entry + error) << coarse for entry in found]
+    found, error = grid.kernel(node).sizes.times([*factors, grid.one >> coarse])  # of half the weights
+    return [(entry + error) << (coarse + 1) for entry in found]
 
 
 def _rounded(grid: Grid, size: int) -> int:
@@ -128,8 +128,8 @@ def _exact(grid: Grid, state: State, v: int) -> Bounds:
 def _affine(grid: Grid, node: Affine, low: list[int], high: list[int]) -> Bounds:
     """With x = (c + r e) / 2 for c = low + high, r = high - low, -1 <= e <= 1: (W c +- |W| r) / 2 + b.
 
-    All sums are exact in units of 2^-(bits + 1 + drop); stored weights are off by 1/2 each (unless exact), so
-    the sums by half the absolute sum of their factors.
+    All sums are exact in units of 2^-(bits + drop), and the matrices hold half the weights. What they store
+    is off by 1/2 each (unless exact), so the sums by half the absolute sum of their factors.
     """
     kernel = grid.kernel(node)
     middle = [*map(add, low, high), 2 << grid.bits]
@@ -142,7 +142,7 @@ def _affine(grid: Grid, node: Affine, low: list[int], high: list[int]) -> Bounds
         around += (total // 2 + 1) * ones(width, words)
     down = unpack(centre - around, width, words, drop)
     up = unpack(-centre - around, width, words, drop)
-    return [x >> 1 for x in down], [-(x >> 1) for x in up]
+    return down, list(map(neg, up))
 
 
 def _activation(grid: Grid, node: Activation, low: list[int], high: list[int]) -> Bounds:

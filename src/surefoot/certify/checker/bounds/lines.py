@@ -12,12 +12,12 @@ from ..network import Activation, Combine
 from ..number import Refused
 from .forward import interval
 from .smooth import logistic, logistic_line, tanh, tanh_line
-from .state import Grid, Lines, Slopes, State
+from .state import Grid, Lines, Ramps, Slopes, State
 
 NONE: Slopes = (None, None)
 
 
-def lines_of(grid: Grid, state: State, v: int) -> Lines:
+def lines_of(grid: Grid, state: State, v: int) -> Lines | Ramps:
     """The lines of a value with the slopes that the state remembers."""
     found = state.lines.get(v)
     if found is None:
@@ -25,9 +25,11 @@ def lines_of(grid: Grid, state: State, v: int) -> Lines:
     return found
 
 
-def make_lines(grid: Grid, state: State, v: int, slopes: Slopes) -> Lines:
+def make_lines(grid: Grid, state: State, v: int, slopes: Slopes) -> Lines | Ramps:
     value = grid.values[v]
     match value.node:
+        case Activation(kind="relu"):
+            return _relu(grid, state, v, slopes[0])
         case Activation() as node:
             s = value.sources[0]
             return _ACTIVATION[node.kind](grid, node, state.low[s], state.high[s], slopes)
@@ -46,32 +48,27 @@ def _none(width: int) -> tuple[None, ...]:
     return (None,) * width
 
 
-def _relu(grid: Grid, _: Activation, low: list[int], high: list[int], slopes: Slopes) -> Lines:
+def _relu(grid: Grid, state: State, v: int, below: tuple[int, ...] | None) -> Ramps:
     """Above an unstable ReLU the chord: its slope c = h / (h - l) rounded up, and -c l as constant.
 
     The line is 0 at l, and c (h - l) >= h at h; the function is convex.
     """
-    one, bits = grid.one, grid.bits
-    below, above, constant = [], [], []
-    given = slopes[0] or _none(len(low))
-    for least, most, slope in zip(low, high, given, strict=True):
-        if least >= 0:
-            below.append(one)
-            above.append(one)
-            constant.append(0)
-        elif most <= 0:
-            below.append(0)
-            above.append(0)
-            constant.append(0)
-        else:
+    bits = grid.bits
+    known = state.lines.get(v)
+    if isinstance(known, Ramps) and below is not None:
+        bent = [(i, below[i] << (bits - 7), c, k) for i, _, c, k in known.bent]
+        return Ramps(known.on, bent, known.lost)
+    source = grid.values[v].sources[0]
+    low, high = state.low[source], state.high[source]
+    on = [1 if least >= 0 else 0 for least in low]
+    bent, lost = [], 0
+    for i, (least, most) in enumerate(zip(low, high, strict=True)):
+        if least < 0 < most:
             chord = -((-most << bits) // (most - least))
-            above.append(chord)
-            constant.append(-(chord * least >> bits))
-            if slope is None:
-                below.append(one if most > -least else 0)
-            else:
-                below.append(slope << (bits - 7))
-    return Lines((below,), [0] * len(low), (above,), constant)
+            slope = (grid.one if most > -least else 0) if below is None else below[i] << (bits - 7)
+            bent.append((i, slope, chord, -(chord * least >> bits)))
+            lost += max(most, -least)
+    return Ramps(on, bent, lost)
 
 
 def _leaky(grid: Grid, node: Activation, low: list[int], high: list[int], slopes: Slopes) -> Lines:
@@ -203,7 +200,6 @@ def _combined(
 
 
 _ACTIVATION: dict[str, Callable[[Grid, Activation, list[int], list[int], Slopes], Lines]] = {
-    "relu": _relu,
     "leaky_relu": _leaky,
     "clip": _clip,
     "tanh": _smooth,

@@ -9,6 +9,7 @@ result can be told apart: with 2^(F-1) added to each they are its digits to the 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import compress
 from operator import mul
 
@@ -62,30 +63,31 @@ def pack(entries: Sequence[int], words: int) -> int:
     return int.from_bytes(raw, "little") - half * ones(len(entries), words)
 
 
-_ONES: dict[tuple[int, int], int] = {}
-
-
+@lru_cache(maxsize=256)
 def ones(width: int, words: int) -> int:
     """The vector of ones."""
-    found = _ONES.get((width, words))
-    if found is None:
-        field = (1).to_bytes(8 * words, "little")
-        found = _ONES[width, words] = int.from_bytes(field * width, "little")
-    return found
+    return int.from_bytes((1).to_bytes(8 * words, "little") * width, "little")
+
+
+@lru_cache(maxsize=256)
+def _halves(width: int, words: int) -> int:
+    return ones(width, words) << (WORD * words - 1)
 
 
 def unpack(packed: int, width: int, words: int, drop: int) -> list[int]:
-    """The entries, divided by 2^drop and rounded down."""
-    half = 1 << (WORD * words - 1)
-    raw = (packed + half * ones(width, words)).to_bytes(8 * words * width, "little")
+    """The entries, divided by 2^drop and rounded down.
+
+    With 2^(F-1) added, the entries are digits; with the highest bit of each flipped, these are the entries in
+    two's complement, whose upper words are the quotients.
+    """
+    halves = _halves(width, words)
+    raw = ((packed + halves) ^ halves).to_bytes(8 * words * width, "little")
     skipped = drop // WORD
     if words == skipped + 1:
-        upper = memoryview(raw).cast("Q")[skipped::words].tolist()
-    else:
-        size = 8 * words
-        upper = [int.from_bytes(raw[i + 8 * skipped : i + size], "little") for i in range(0, len(raw), size)]
-    offset = half >> drop
-    return [entry - offset for entry in upper]
+        return memoryview(raw).cast("q")[skipped::words].tolist()
+    size = 8 * words
+    starts = range(0, len(raw), size)
+    return [int.from_bytes(raw[i + 8 * skipped : i + size], "little", signed=True) for i in starts]
 
 
 def scaled(weights: Sequence[float], bits: int) -> tuple[list[int], bool]:

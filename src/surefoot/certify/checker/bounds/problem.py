@@ -20,6 +20,7 @@ class Mix:
     rows: tuple[tuple[Term, ...], ...]
     constants: tuple[Fraction, ...]
     single: tuple[bool, ...]  # which entries are a float32 variable alone, so that nothing is rounded
+    plain: tuple[tuple[int, int], ...] | None = None  # if every form is an entry as it is: these
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,7 +82,10 @@ class Numbering:
         single = tuple(len(form) == 1 and self._is_single(form) for form in call.inputs)
         constants = tuple(linear.get("", Fraction(0)) for linear in call.inputs)
         read = tuple(sorted({v for row in rows for v, _, _ in row}))
-        self.values.append(Value(widths[0], Mix(rows, constants, single), read))
+        plain = None
+        if not any(constants) and all(len(row) == 1 and row[0][2] == 1 for row in rows):
+            plain = tuple((v, i) for ((v, i, _),) in rows)
+        self.values.append(Value(widths[0], Mix(rows, constants, single, plain), read))
         for node, width in zip(call.network.nodes, widths[1:], strict=True):
             self.values.append(Value(width, node, tuple(base + s for s in sources(node))))
         if sum(v.width for v in self.values) > ENTRIES:

@@ -58,24 +58,23 @@ class Kernel:
 
     node: Affine  # kept, so that no other node gets its identity
     rows: Matrix  # one row of weights for each output, with the bias as last entry
-    columns: Matrix  # one row for each input, and the bias as last row
+    columns: Matrix  # half the weights, one row for each input, and the bias as last row
     sizes: Matrix  # absolute values of `columns`
 
     @classmethod
     def of(cls, node: Affine, bits: int) -> Kernel:
         drop = 64 if bits <= 48 else 64 * (bits // 64 + 1)
-        width = node.columns
-        weights, exact = scaled(node.weights, drop)
-        bias, exact_bias = scaled(node.bias, drop)
-        rows = [[*weights[i * width : (i + 1) * width], b] for i, b in enumerate(bias)]
-        columns = [weights[i::width] for i in range(width)] if bias else [[] for _ in range(width)]
-        columns.append(bias)
-        every, exact = len(bias), exact and exact_bias
+        width, height = node.columns, len(node.bias)
+        whole, exact = scaled(node.weights + node.bias, drop)
+        half, exact_half = scaled(node.weights + node.bias, drop - 1)
+        bias = whole[width * height :]
+        rows = [[*whole[i * width : (i + 1) * width], b] for i, b in enumerate(bias)]
+        columns = [half[i : width * height : width] for i in range(width)] + [half[width * height :]]
         return cls(
             node,
             Matrix(rows, width + 1, drop, exact),
-            Matrix(columns, every, drop, exact),
-            Matrix([list(map(abs, row)) for row in columns], every, drop, exact),
+            Matrix(columns, height, drop, exact_half),
+            Matrix([list(map(abs, row)) for row in columns], height, drop, exact_half),
         )
 
 
@@ -93,6 +92,15 @@ class Lines:
 
 
 @dataclass(slots=True, eq=False)
+class Ramps:
+    """The lines of a ReLU: entries that are on or off, and chords above those that may be either."""
+
+    on: list[int]  # 1 or 0
+    bent: list[tuple[int, int, int, int]]  # entry, slope below, slope above, constant above
+    lost: int  # the sum of the largest absolute values of the bent entries
+
+
+@dataclass(slots=True, eq=False)
 class State:
     low: list[list[int]]
     high: list[list[int]]
@@ -100,10 +108,10 @@ class State:
     exact_low: list[Fraction | None]  # bounds of value 0 where they are not just the integers
     exact_high: list[Fraction | None]
     void: bool = False  # some lower bound exceeds its upper bound: there is no point
-    cut: tuple[list[int], int] | None = None  # coefficients and constant: <= 0
+    cut: tuple[list[int], int, int] | None = None  # coefficients, constant: <= 0; times 2^ the third
     slopes: dict[int, Slopes] = field(default_factory=dict)
     # Derived from bounds when needed, kept until these change (an earlier one would be true as well).
-    lines: dict[int, Lines] = field(default_factory=dict)
+    lines: dict[int, Lines | Ramps] = field(default_factory=dict)
     radii: dict[int, list[int] | None] = field(default_factory=dict)
     totals: dict[int, int] = field(default_factory=dict)
 

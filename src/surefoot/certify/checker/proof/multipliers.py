@@ -18,30 +18,25 @@ from ..bounds.backward import Form
 from ..bounds.box import exact_ends
 from ..bounds.exact import ExactForm
 from ..bounds.lines import check_slopes, make_lines
-from ..bounds.state import Grid, Lines, Slopes, State
+from ..bounds.problem import Atom
+from ..bounds.state import Grid, Lines, Ramps, Slopes, State
 from ..number import BadCertificate, Refused, integer, items, number, record, text
 
 _KEYS = frozenset({"atoms", "bounds", "cut", "slopes"})
+MAGNITUDE = 1 << 16  # of multipliers, as a power of two
 _SHARES = ("relu", "leaky_relu", "maximum", "product")
 
 
 @lru_cache(maxsize=1 << 12)
-def _text_on_grid(data: str, bits: int) -> int:
-    exact = number(data, "number")
-    return (exact.numerator << bits) // exact.denominator
+def _ratio_of_text(data: str) -> tuple[int, int]:
+    return number(data, "number").as_integer_ratio()
 
 
-def on_grid(data: object, bits: int) -> int:
-    """A number of a step, rounded down to the grid."""
+def ratio(data: object) -> tuple[int, int]:
+    """A number of a step as numerator and denominator."""
     if type(data) is int:
-        return data << bits
-    return _text_on_grid(text(data, "number"), bits)
-
-
-def on_grid_above(data: object, bits: int) -> int:
-    """A number of a step, rounded up to the grid."""
-    below = on_grid(data, bits)
-    return below + (Fraction(below, 1 << bits) != number(data, "number"))
+        return data, 1
+    return _ratio_of_text(text(data, "number"))
 
 
 def read_slopes(grid: Grid, v: int, data: Sequence[object]) -> Slopes:
@@ -71,11 +66,11 @@ def read_multipliers(data: object) -> Mapping[str, Any]:
     return record(data, frozenset(), _KEYS, "multipliers")
 
 
-def special_lines(grid: Grid, state: State, data: object) -> dict[int, Lines]:
+def special_lines(grid: Grid, state: State, data: object) -> dict[int, Lines | Ramps]:
     """Lines with the slopes of this step alone."""
     if type(data) is not dict:
         raise BadCertificate("slopes: not an object")
-    found = {}
+    found: dict[int, Lines | Ramps] = {}
     for name, pair in data.items():
         if not (type(name) is str and name.isascii() and name.isdigit() and len(name) < 10):
             raise BadCertificate("slopes: a name that is no number of a value")
@@ -89,34 +84,71 @@ def special_lines(grid: Grid, state: State, data: object) -> dict[int, Lines]:
     return found
 
 
-def summed(grid: Grid, state: State, sets: Sequence[int], data: object) -> Form:
-    """The sum of the inequalities times their multipliers, not yet substituted."""
+def summed(grid: Grid, state: State, sets: Sequence[int], data: object) -> tuple[Form, int]:
+    """The sum of the inequalities times their multipliers, not yet substituted: 2^shift times the form.
+
+    The shift makes the largest multiplier about 1 on the grid.
+    """
     multipliers = read_multipliers(data)
     special = special_lines(grid, state, multipliers["slopes"]) if "slopes" in multipliers else None
     form = Form(grid, state, special)
-    for place, raw in _pairs(multipliers.get("atoms", []), 2):
-        atom, factor = _atom(grid, sets, place), on_grid(raw, grid.bits)
-        _check_sign(factor, atom.relation)
+    atoms = [(_atom(grid, sets, a), ratio(raw)) for a, raw in _pairs(multipliers.get("atoms", []), 2)]
+    bounds = [(_entry(grid, v, i), ratio(raw)) for v, i, raw in _pairs(multipliers.get("bounds", []), 3)]
+    of_cut = _of_cut(state, multipliers["cut"]) if "cut" in multipliers else None
+    shift = max(
+        (abs(n).bit_length() - d.bit_length() for n, d in _numbers(atoms, bounds, of_cut) if n), default=0
+    )
+    if abs(shift) > MAGNITUDE:
+        raise Refused("multipliers beyond all measure")
+    for atom, (n, d) in atoms:
+        factor = _scaled(n, d, grid.bits - shift)
+        _check_sign(n, atom.relation)
         for v, i, c in atom.terms:
             form.add_term(v, i, factor, c)
         if atom.constant:
             form.add_constant(factor, atom.constant)
-    for v, i, raw in _pairs(multipliers.get("bounds", []), 3):
-        _check_entry(grid, v, i)
-        factor = on_grid(raw, grid.bits)
+    for (v, i), (n, d) in bounds:
+        factor = _scaled(n, d, grid.bits - shift)
         form.add_entry(v, i, factor)
         form.constant -= factor * (state.high[v][i] if factor > 0 else state.low[v][i])
-    if "cut" in multipliers:
-        add_cut(form, multipliers["cut"])
-    return form
+    if of_cut is not None:
+        _add_cut(form, _scaled(*of_cut, grid.bits - shift))
+    return form, shift
+
+
+def _numbers(
+    atoms: Sequence[tuple[Atom, tuple[int, int]]],
+    bounds: Sequence[tuple[tuple[int, int], tuple[int, int]]],
+    of_cut: tuple[int, int] | None,
+) -> list[tuple[int, int]]:
+    return [r for _, r in atoms] + [r for _, r in bounds] + ([of_cut] if of_cut is not None else [])
+
+
+def _scaled(above: int, below: int, bits: int) -> int:
+    """A multiplier on the grid; rounding towards 0 keeps its sign."""
+    size = abs(above) << bits if bits >= 0 else abs(above) >> -bits
+    return size // below if above > 0 else -(size // below)
+
+
+def _of_cut(state: State, data: object) -> tuple[int, int]:
+    """The multiplier of the cut as it is stored, without its power of two."""
+    if state.cut is None:
+        raise Refused("the state has no cut")
+    above, below = ratio(data)
+    _check_sign(above, "cut")
+    shift = state.cut[2]
+    return (above << shift, below) if shift >= 0 else (above, below << -shift)
 
 
 def add_cut(form: Form, data: object) -> None:
-    """The cut of the state times a multiplier; coefficients are rounded down."""
-    factor, cut = on_grid(data, form.grid.bits), form.state.cut
-    if cut is None:
-        raise Refused("the state has no cut")
-    _check_sign(factor, "cut")
+    """The cut of the state times a multiplier."""
+    _add_cut(form, _scaled(*_of_cut(form.state, data), form.grid.bits))
+
+
+def _add_cut(form: Form, factor: int) -> None:
+    """Coefficients are rounded down to the grid."""
+    cut = form.state.cut
+    assert cut is not None
     bits = form.grid.bits
     form.add_vector(0, [factor * c >> bits for c in cut[0]])
     form.constant += (factor * cut[1] >> bits) - form.state.total(0)
@@ -136,7 +168,7 @@ def exactly_summed(grid: Grid, state: State, sets: Sequence[int], data: object) 
             form.add_term(v, i, exact * c)
         form.add_constant(exact * atom.constant)
     for v, i, raw in _pairs(multipliers.get("bounds", []), 3):
-        _check_entry(grid, v, i)
+        _entry(grid, v, i)
         exact = number(raw, "multiplier")
         if v == 0:
             end = high[i] if exact > 0 else low[i]
@@ -145,12 +177,10 @@ def exactly_summed(grid: Grid, state: State, sets: Sequence[int], data: object) 
         form.add_term(v, i, exact)
         form.add_constant(-exact * end)
     if "cut" in multipliers:
-        exact = number(multipliers["cut"], "multiplier")
-        if state.cut is None:
-            raise Refused("the state has no cut")
-        _check_sign(exact, "cut")
-        for i, c in enumerate(state.cut[0]):
-            form.add_term(0, i, exact * Fraction(c, grid.one))
+        exact = Fraction(*_of_cut(state, multipliers["cut"]))
+        assert state.cut is not None
+        for i, coefficient in enumerate(state.cut[0]):
+            form.add_term(0, i, exact * Fraction(coefficient, grid.one))
         form.add_constant(exact * Fraction(state.cut[1], grid.one * grid.one))
     return form.minimum(low, high), strict
 
@@ -162,16 +192,16 @@ def _pairs(data: object, length: int) -> list[list[Any]]:
     return found
 
 
-def _atom(grid: Grid, sets: Sequence[int], data: object) -> Any:
+def _atom(grid: Grid, sets: Sequence[int], data: object) -> Atom:
     place = integer(data, 0, len(grid.problem.atoms) - 1, "atom")
     if not all(place in grid.problem.sets[s] for s in sets):
         raise Refused(f"atom {place} is not in all of the sets concerned")
     return grid.problem.atoms[place]
 
 
-def _check_entry(grid: Grid, v: object, i: object) -> None:
-    value = grid.values[integer(v, 0, len(grid.values) - 1, "value")]
-    integer(i, 0, value.width - 1, "entry")
+def _entry(grid: Grid, v: object, i: object) -> tuple[int, int]:
+    place = integer(v, 0, len(grid.values) - 1, "value")
+    return place, integer(i, 0, grid.values[place].width - 1, "entry")
 
 
 def _check_sign(factor: int | Fraction, relation: str) -> None:

@@ -8,6 +8,7 @@ decides about the life of sets is looked at.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any
 
 from ..bounds.backward import Form, least
@@ -16,7 +17,7 @@ from ..bounds.exact import evaluate, holds
 from ..bounds.forward import interval
 from ..bounds.state import Grid, State
 from ..number import BadCertificate, Refused, integer, items
-from .multipliers import add_cut, exactly_summed, on_grid, on_grid_above, read_slopes, summed
+from .multipliers import add_cut, exactly_summed, ratio, read_slopes, summed
 
 Parts = tuple[State, State]
 
@@ -32,7 +33,7 @@ def advance(grid: Grid, state: State, step: list[Any], trusted: bool = False) ->
         _forward(grid, state, step[1], step[count])
     elif kind == "drop" and count == 2:
         sets = _sets(grid, step[1])
-        if not (state.void or trusted) and summed(grid, state, sets, step[2]).minimum() <= 0:
+        if not (state.void or trusted) and summed(grid, state, sets, step[2])[0].minimum() <= 0:
             raise NotShown("the multipliers give no positive bound")
         state.alive &= ~_mask(sets)
     elif kind == "bound" and count == 2:
@@ -114,14 +115,22 @@ def _split(grid: Grid, state: State, value: object, entry: object, place: object
         return first, second
     # Both ends outward: on every grid a part contains the whole part of the exact threshold. Rounded the same
     # way, parts closed on different grids would leave out what lies between two roundings.
-    start, end = on_grid(place, grid.bits), on_grid_above(place, grid.bits)
+    above, below = ratio(place)
+    start, end = (above << grid.bits) // below, -((-above << grid.bits) // below)
     if v == 0 and grid.problem.variables[i].kind == "integer":
         end = start >> grid.bits << grid.bits
         start = end + grid.one
     low, high = state.low[v].copy(), state.high[v].copy()
-    low[i], high[i] = max(low[i], start), min(high[i], end)
+    state_low, state_high = low[i], high[i]
+    low[i], high[i] = max(state_low, start), min(state_high, end)
     _narrow(grid, second, v, low, second.high[v])
     _narrow(grid, first, v, first.low[v], high)
+    if v == 0 and grid.problem.variables[i].kind == "real" and start < end:
+        exact = Fraction(above, below)  # not on the grid
+        if second.low[0][i] == start > state_low:
+            second.exact_low[i] = exact
+        if first.high[0][i] == end < state_high:
+            first.exact_high[i] = exact
     return first, second
 
 
@@ -135,7 +144,7 @@ def _narrow(grid: Grid, state: State, v: int, low: list[int], high: list[int]) -
 def _cut(grid: Grid, state: State, entries: list[Any]) -> None:
     """Shrink the box to the hull of what the inequalities leave of it for each living set."""
     seen, boxes = 0, []
-    inequality: tuple[list[int], int] | None = None
+    inequality: tuple[list[int], int, int] | None = None
     for entry in entries:
         parts = items(entry, "cut")
         if len(parts) != 2:
@@ -144,11 +153,12 @@ def _cut(grid: Grid, state: State, entries: list[Any]) -> None:
         seen |= _mask(sets)
         if state.void:
             continue
-        found = summed(grid, state, sets, parts[1]).substituted()
+        form, shift = summed(grid, state, sets, parts[1])
+        vector, constant = form.substituted()
         if state.alive & _mask(sets):
-            boxes.append(_left(state, *found))
+            boxes.append(_left(state, vector, constant))
         if not state.alive & ~_mask(sets):
-            inequality = found
+            inequality = vector, constant, shift
     if state.void or state.alive & ~seen:
         return  # some living set leaves everything
     remaining = [box for box in boxes if box is not None]
