@@ -58,7 +58,7 @@ def verify(
     searching = budget.elapsed()
     verdict = _vacuous(executed) or _guarded(engine, executed, budget)
     replaying = budget.elapsed()
-    evidence = certify(executed, lift(verdict), source or {}, inputs or {}, budget)
+    evidence = certify(executed, lift(verdict), engine.name, source or {}, inputs or {}, budget)
     timings = {"search": replaying - searching, "certify": budget.elapsed() - replaying}
     result = unanswered(problem, evidence.verdict, budget, inputs or {}, source or {})
     return replace(
@@ -183,6 +183,7 @@ class Evidence:
 def certify(
     problem: Problem,
     verdict: Verdict,
+    engine: str,
     source: Mapping[str, object],
     inputs: Mapping[str, str],
     budget: Budget,
@@ -205,7 +206,7 @@ def certify(
                 why = f"there is a certificate, but {found}"
             if arithmetic != "proved":
                 return Evidence(Unknown(Reason.NUMERICS, f"shown in real arithmetic only, and {why}"), False)
-            return Evidence(Holds(0, "native", as_asked=True), False, (why,))
+            return Evidence(Holds(0, engine, as_asked=True), False, (why,))
         case _:
             return Evidence(verdict, False)
 

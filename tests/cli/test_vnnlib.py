@@ -1,0 +1,108 @@
+"""`surefoot vnnlib`: proofs come with a certificate that other code accepts, and with nothing less."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Command
+
+import surefoot.certify.checker
+from surefoot.cli.output import sha256
+from surefoot.engines.bmc import Bmc
+from surefoot.formats.policy_file import load_policy
+from surefoot.formats.vnnlib import read_vnnlib, to_problem
+from surefoot.problem.environment import Real
+from surefoot.problem.term import TRUE
+from surefoot.query.query import Proof, Quantity, Query, Sat, Unsat
+from surefoot.run import verify
+from surefoot.solve.scripted import Scripted
+from surefoot.verdict.verdict import Holds, Proved, Unknown
+from surefoot.work.budget import Budget
+
+BOX = """
+(declare-const X_0 Real) (declare-const X_1 Real) (declare-const Y_0 Real)
+(assert (>= X_0 -1)) (assert (<= X_0 1)) (assert (>= X_1 {low})) (assert (<= X_1 {high}))
+(assert (>= Y_0 {least}))
+"""
+
+
+def specification(folder: Path, least: str, low: str = "-1", high: str = "1") -> Path:
+    path = folder / "spec.vnnlib"
+    path.write_text(BOX.format(least=least, low=low, high=high))
+    return path
+
+
+def test_a_proof_is_certified_and_the_certificate_stands_alone(
+    toy: Path, command: Command, tmp_path: Path
+) -> None:
+    network, spec = toy.with_name("toy.onnx"), specification(tmp_path, "13")
+    certificate, result = tmp_path / "proof.json", tmp_path / "result.json"
+    code, out, _ = command("vnnlib", network, spec, "--certificate", certificate, "--json", result, "--quiet")
+    assert code == 0
+    assert out.startswith("proved: ")
+    assert "accepted by the independent checker" in out
+    assert json.loads(result.read_text())["certified"] is True
+    assert command("certify", result)[0] == 0
+    assert command("certify", certificate)[0] == 0
+    alone = tmp_path / "alone"
+    shutil.copytree(Path(surefoot.certify.checker.__file__).parent, alone)
+    shown = subprocess.run(
+        [sys.executable, "-S", "-E", str(alone), str(certificate)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert shown.returncode == 0, shown.stdout + shown.stderr
+    assert shown.stdout.startswith("accepted: ")
+
+
+def test_a_certificate_is_about_its_files(toy: Path, command: Command, tmp_path: Path) -> None:
+    network, spec = toy.with_name("toy.onnx"), specification(tmp_path, "13")
+    result = tmp_path / "result.json"
+    assert command("vnnlib", network, spec, "--json", result, "--quiet")[0] == 0
+    specification(tmp_path, "10")
+    code, out, _ = command("certify", result)
+    assert code == 1
+    assert out.startswith("rejected: ")
+    data = json.loads(result.read_text())
+    digest = sha256(spec)
+    data["inputs"][str(spec)] = digest
+    data["verdict"]["certificate"]["content"]["claim"]["property"]["sha256"] = digest
+    result.write_text(json.dumps(data))
+    code, out, _ = command("certify", result)  # every digest fits, but the claim is false
+    assert code == 1
+    assert out.startswith("rejected: ")
+
+
+def test_inputs_that_no_float32_number_meets(toy: Path, command: Command, tmp_path: Path) -> None:
+    network = toy.with_name("toy.onnx")
+    spec = specification(tmp_path, "13", "0.1", "0.1")
+    code, out, _ = command("vnnlib", network, spec, "--quiet")
+    assert code == 0
+    assert out.startswith("proved")
+    assert "real inputs, which the network gets rounded to float32" in out
+    spec = specification(tmp_path, "-100", "0.1", "0.1")
+    code, out, _ = command("vnnlib", network, spec, "--quiet")
+    assert code == 3
+    assert out.startswith("vacuous")
+
+
+@pytest.mark.parametrize("arithmetic", ["float32", "real"])
+def test_a_solver_that_lies_is_not_believed(toy: Path, tmp_path: Path, arithmetic: str) -> None:
+    network, spec = toy.with_name("toy.onnx"), specification(tmp_path, "10")
+    problem = to_problem(load_policy(network).network, read_vnnlib(spec), "lie")
+    nothing = {"atoms": [], "sets": [[]], "steps": [["drop", [0], {}]]}
+    claim = {"variables": [["X_0@0", "-1", "1", "float32"]]}
+    liar = Scripted((Unsat(Proof(claim, arithmetic, (nothing,))), Sat({})))
+    inputs = {str(p): sha256(p) for p in (network, spec)}
+    source = {"kind": "vnnlib", "network": str(network), "specification": str(spec), "output": None}
+    result = verify(problem, Bmc(liar), Budget(20), inputs=inputs, source=source)
+    assert not isinstance(result.verdict, Proved)
+    assert isinstance(result.verdict, Holds if arithmetic == "float32" else Unknown)
+    assert result.certified is False
+    assert liar.objection(Query((Quantity("x", Real()),), (TRUE,))) is None
