@@ -20,6 +20,8 @@ import numpy as np
 
 from surefoot.network.outward import Array
 from surefoot.solve.native.dual import Candidate, GaveUp, Layered, Refuted, Settings, Steps, layered, refute
+from surefoot.solve.native.dual.attack import gradient
+from surefoot.solve.native.dual.layered import evaluate
 
 LOW, HIGH = np.array([-0.05, 1.0, 2.0]), np.array([0.05, 1.05, 8.0])  # gradient, latency ratio, send ratio
 HISTORY, FEATURES = 10, 3
@@ -136,20 +138,11 @@ def attack(problem: Layered, restarts: int = 200, turns: int = 120, seed: int = 
     x[: restarts // 4] = np.where(corners, low, high)
     best = np.inf
     for turn in range(turns):
-        value, before = x[:, problem.index.reshape(-1)].reshape(-1, problem.index.shape[1]), []
-        for i, (w, b) in enumerate(zip(problem.weights, problem.biases, strict=True)):
-            value = (np.maximum(value, 0.0) if i else value) @ w.T + b
-            before.append(value)
-        violation = value.reshape(restarts, -1) @ problem.rows.T - problem.offsets
+        violation, before = evaluate(problem, x)
         worst = violation.max(1)
         best = min(best, float(worst.min()))
         share = np.exp((violation - worst[:, None]) * 20)
-        back = (share / share.sum(1, keepdims=True) @ problem.rows).reshape(value.shape)
-        for i in range(len(before) - 1, -1, -1):
-            back = (back * (before[i] > 0) if i < len(before) - 1 else back) @ problem.weights[i]
-        slope = np.zeros_like(x)
-        for t, part in enumerate(back.reshape(restarts, problem.copies, -1).swapaxes(0, 1)):
-            slope[:, problem.index[t]] += part
+        slope = gradient(problem, before, share / share.sum(1, keepdims=True))
         length = 0.3 * (1 - turn / turns) + 0.002
         x = np.clip(x - length * (high - low) * np.sign(slope) * generator.random((restarts, 1)), low, high)
     return best
@@ -174,7 +167,7 @@ def measured(name: str, seconds: float, steps: Steps, log: bool) -> dict[str, ob
     answer = refute(problem, settings)
     used = time.process_time() - cpu
     verdict = {Refuted: "unsat", Candidate: "sat", GaveUp: "open"}[type(answer)]
-    detail = answer.why if isinstance(answer, GaveUp) else ""
+    detail = answer.why.value if isinstance(answer, GaveUp) else ""
     return {
         "row": name,
         "answer": verdict,

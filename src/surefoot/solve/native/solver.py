@@ -19,6 +19,7 @@ from surefoot.query.lower import Lowered, lower
 from surefoot.query.query import Answer, Query, Sat, Undecided, Unsat, Why
 from surefoot.solve.native.cases import cases
 from surefoot.solve.native.compile import compile_query
+from surefoot.solve.native.dual.route import attempt
 from surefoot.solve.native.search import Closed, Search
 from surefoot.solve.native.witness import satisfied
 from surefoot.solve.protocol import Ask
@@ -69,6 +70,9 @@ def decide(
     lowered, formulas, box = _normal_form(query)
     if any(is_empty(b) for b in box.values()):
         return Unsat()
+    by_neurons = attempt(lowered.query, formulas, deadline, seed=seed, batch=batch)
+    if by_neurons is not None:
+        return _lifted(query, lowered, by_neurons)
     doubt: Undecided | None = None
     for case, known in _cases(lowered, formulas, box):
         if monotonic() > deadline:
@@ -78,16 +82,24 @@ def decide(
             continue
         search = Search(lowered.query, problem, batch, deadline, np.random.default_rng(seed), log)
         answer = search.run()
+        answer = _lifted(query, lowered, answer)
         if isinstance(answer, Sat):
-            assignment = lowered.back(answer.assignment)
-            if satisfied(query, assignment):
-                return Sat(assignment)
-            answer = Undecided(Why.NUMERICS, "a solution of the lowered query does not satisfy the query")
+            return answer
         if isinstance(answer, Undecided):
             if answer.why in (Why.TIMEOUT, Why.MEMORY):
                 return answer
             doubt = doubt or answer
     return doubt or Unsat()
+
+
+def _lifted(query: Query, lowered: Lowered, answer: Answer) -> Answer:
+    """The answer about the query before it was lowered."""
+    if not isinstance(answer, Sat):
+        return answer
+    assignment = lowered.back(answer.assignment)
+    if satisfied(query, assignment):
+        return Sat(assignment)
+    return Undecided(Why.NUMERICS, "a solution of the lowered query does not satisfy the query")
 
 
 def _normal_form(query: Query) -> tuple[Lowered, tuple[Formula, ...], dict[str, Interval]]:

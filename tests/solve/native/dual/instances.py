@@ -37,8 +37,17 @@ def random_question(seed: int) -> Layered:
     rows = np.rint(2 * r.normal(0, 1, (int(r.integers(1, 4)), copies * outputs)))
     if not rows.any():
         rows[0, 0] = 1.0
+    direct = np.rint(2 * r.normal(0, 1, (len(rows), total))) * (r.random() < 0.3)
     return layered(
-        tuple(weights), tuple(biases), low, high, rows, np.zeros(len(rows)), index=index, whole=whole
+        tuple(weights),
+        tuple(biases),
+        low,
+        high,
+        rows,
+        np.zeros(len(rows)),
+        index=index,
+        whole=whole,
+        direct=direct,
     )
 
 
@@ -62,28 +71,22 @@ def least_violation(problem: Layered) -> float:
         blocks.append(terms)
         limits.append(limit)
 
-    outputs: list[dict[int, float]] = []
-    constants: list[float] = []
-    for index in problem.index:
-        values = [{int(i): 1.0} for i in index]
-        offset = [0.0] * len(values)
-        for layer, (w, b) in enumerate(zip(problem.weights, problem.biases, strict=True)):
-            forms, shifts = [], []
-            for row, bias in zip(w, b, strict=True):
-                form: dict[int, float] = {}
-                for factor, value in zip(row, values, strict=True):
-                    for column, coefficient in value.items():
-                        form[column] = form.get(column, 0.0) + factor * coefficient
-                forms.append(form)
-                shifts.append(float(bias + row @ np.array(offset)))
-            values, offset = forms, shifts
-            if layer < len(problem.weights) - 1:
-                values, offset = _relu(columns, values, offset, fresh, below), [0.0] * len(values)
-        outputs += values
-        constants += offset
+    values = [{i: float(v) for i, v in enumerate(row) if v} for row in problem.first]
+    offset = problem.first_bias.tolist()
+    for w, b in zip(problem.weights, problem.biases, strict=True):
+        values, every = _relu(columns, values, offset, fresh, below), np.kron(np.eye(problem.copies), w)
+        forms = []
+        for row in every:
+            form: dict[int, float] = {}
+            for factor, value in zip(row, values, strict=True):
+                for column, coefficient in value.items():
+                    form[column] = form.get(column, 0.0) + factor * coefficient
+            forms.append(form)
+        values, offset = forms, np.tile(b, problem.copies).tolist()
+    outputs, constants = values, offset
     worst = fresh(-1e6, 1e6)
-    for row, limit in zip(problem.rows, problem.offsets, strict=True):
-        terms = {worst: -1.0}
+    for row, own, limit in zip(problem.rows, problem.direct, problem.offsets, strict=True):
+        terms = {worst: -1.0} | {i: float(v) for i, v in enumerate(own) if v}
         for factor, form in zip(row, outputs, strict=True):
             for column, coefficient in form.items():
                 terms[column] = terms.get(column, 0.0) + factor * coefficient
@@ -129,6 +132,4 @@ def _solved(columns, blocks, limits, worst) -> float:  # type: ignore[no-untyped
 def satisfied(problem: Layered, point: Array) -> bool:
     inside = (point >= problem.low).all() and (point <= problem.high).all()
     whole = (point == np.rint(point))[problem.whole].all()
-    return bool(
-        inside and whole and (evaluate(problem, point[None]) @ problem.rows.T <= problem.offsets).all()
-    )
+    return bool(inside and whole and (evaluate(problem, point[None])[0] <= 0.0).all())

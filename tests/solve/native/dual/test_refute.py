@@ -11,6 +11,7 @@ from tests.solve.native.dual.instances import least_violation, random_question, 
 
 from surefoot.solve.native.dual import Candidate, GaveUp, Refuted, Settings, Steps, layered, refute
 from surefoot.solve.native.dual.layered import evaluate
+from surefoot.solve.native.dual.search import Limit
 
 SETTINGS = Settings(most_nodes=1500)
 REPEATED_INPUTS = (2132, 2482)  # a copy reads an input twice: its way must not be paid twice in a clip
@@ -37,7 +38,8 @@ def test_the_order_of_copies_inputs_and_neurons_does_not_matter() -> None:
     problem = random_question(11)
     least = least_violation(problem)
     turned = replace(problem, low=problem.low[::-1].copy(), high=problem.high[::-1].copy())
-    turned = replace(turned, whole=problem.whole[::-1].copy(), index=len(problem.low) - 1 - problem.index)
+    turned = replace(turned, whole=problem.whole[::-1].copy(), direct=problem.direct[:, ::-1].copy())
+    turned = replace(turned, first=problem.first[:, ::-1].copy())
     for offset in (least - 0.01, least + 0.01):
         kinds = {type(refute(shifted(p, offset), SETTINGS)) for p in (problem, turned)}
         assert len(kinds) == 1
@@ -53,7 +55,7 @@ def test_whole_inputs_are_enumerated_correctly() -> None:
             weights, biases, low, high, np.ones((1, 1)), np.zeros(1), whole=np.ones(3, dtype=np.bool_)
         )
         points = np.array(list(product(range(-2, 3), repeat=3)), dtype=float)
-        least = float(evaluate(problem, points).min())
+        least = float(evaluate(problem, points)[0].min())
         assert isinstance(refute(shifted(problem, least - 1e-3)), Refuted)
         answer = refute(shifted(problem, least + 1e-3))
         assert isinstance(answer, Candidate)
@@ -107,7 +109,7 @@ def test_ties_are_never_refuted() -> None:
         biases = (generator.normal(0, 1, 3), generator.normal(0, 1, 1))
         fixed = generator.normal(0, 1, 2)
         problem = layered(weights, biases, fixed, fixed, np.ones((1, 1)), np.zeros(1))
-        value = float(evaluate(problem, fixed[None])[0, 0])
+        value = float(evaluate(problem, fixed[None])[0][0, 0])
         assert not isinstance(refute(shifted(problem, value)), Refuted)
 
 
@@ -128,13 +130,13 @@ def test_limits_are_answers() -> None:
     )
     few = refute(problem, replace(SETTINGS, most_nodes=3, batch=1))
     assert isinstance(few, GaveUp)
-    assert "looked at" in few.why
+    assert few.why is Limit.NODES
     late = refute(problem, replace(SETTINGS, expired=lambda: True))
     assert isinstance(late, GaveUp)
-    assert late.why == "time is up"
+    assert late.why is Limit.TIME
     crowded = refute(problem, replace(SETTINGS, most_open=1, batch=1))
     assert isinstance(crowded, GaveUp)
-    assert "waiting" in crowded.why
+    assert crowded.why is Limit.OPEN
 
 
 def test_weakened_rows_cover_every_meaning() -> None:

@@ -1,93 +1,231 @@
-"""Bounds of all neurons on the boxes of a batch: intervals, and linear bounds for deeper layers."""
+"""Bounds of neurons: intervals on the whole box, and tighter boxes and bounds from one inequality.
+
+Every wanted point of a sub-domain satisfies the inequality that its dual bound came with.
+
+On the box cut by slopes . (x - best end) <= room, each input x_i keeps at most room / |slope_i| from the end
+where slope_i x_i is least. The greatest value of a linear function is a fractional knapsack: go from the best
+end where the function gains most per unit of room. For every price p >= 0 of a unit of room,
+    value at the best end + p * room + sum over inputs of width * max(gain - p * cost, 0)
+is an upper bound; the best price is one of the ratios gain / cost. A checker may take any.
+"""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 
 from surefoot.network.outward import TINY, UNIT, Array
-from surefoot.solve.native.dual.clip import CHUNK, CutBox, cut_box
 from surefoot.solve.native.dual.domains import Domains
-from surefoot.solve.native.dual.kernel import Compiled, gather
-from surefoot.solve.native.dual.layered import Mask
+from surefoot.solve.native.dual.kernel import Compiled
+from surefoot.solve.native.dual.layered import Indices, Mask
 
-_CHUNK = 1 << 17  # entries of a coefficient array that stay in the cache
+CHUNK = 1 << 11  # functions at a time, so that the arrays stay in the cache
+_LEAST_GAIN = 0.02  # of an input's width; smaller gains are not worth a new box
+_DIGITS = 10  # binary digits of a price
 
 
-def tightened(c: Compiled, domains: Domains) -> Mask:
-    """Tighten `lower` and `upper` in place; the answer says which sub-domains turned out empty."""
-    problem, wide = c.problem, c.problem.hidden
+def contracted(low: Array, high: Array, slopes: Array, room: Array, whole: Mask) -> tuple[Array, Array]:
+    """The box that such an inequality leaves, row by row. A negative room leaves an empty box."""
+    with np.errstate(all="ignore"):
+        reach = (room[:, None] * (1.0 + 8 * UNIT) + TINY) / np.abs(slopes)
+        gains = reach < (1.0 - _LEAST_GAIN) * (high - low)  # False for NaN and for zero slopes
+        slack = 4 * UNIT * (np.abs(low) + np.abs(high)) + TINY
+        new_high = np.where(gains & (slopes > 0.0), low + reach + slack, high)
+        new_low = np.where(gains & (slopes < 0.0), high - reach - slack, low)
+    if whole.any():
+        new_high = np.where(whole, np.floor(new_high), new_high)
+        new_low = np.where(whole, np.ceil(new_low), new_low)
+    return np.maximum(low, new_low), np.minimum(high, new_high)
+
+
+def contract_by_fresh_splits(c: Compiled, domains: Domains) -> Mask:
+    """Shrink boxes in place by the newest split where it concerns the first layer; says which ones did.
+
+    Those lose their cut: a certificate has one at a time, and the split took its place.
+    """
+    gained = np.zeros(len(domains), dtype=np.bool_)
+    rows = np.flatnonzero((domains.fresh >= 0) & (domains.fresh < c.slices[0].stop))
+    if not len(rows):
+        return gained
+    neurons = domains.fresh[rows]
+    phase = domains.phase[rows, neurons].astype(np.float64)
+    slopes = -phase[:, None] * c.problem.first[neurons]
+    old_low, old_high = domains.low[rows], domains.high[rows]
+    bound = np.einsum("ij,ij->i", slopes, np.where(slopes >= 0.0, old_low, old_high))
+    room = c.errors[neurons] - (bound - phase * c.problem.first_bias[neurons])
+    low, high = contracted(old_low, old_high, slopes, room, c.problem.whole)
+    domains.low[rows], domains.high[rows] = low, high
+    gained[rows] = ((low != old_low) | (high != old_high)).any(axis=1)
+    domains.cut[gained], domains.limit[gained] = 0.0, 0.0
+    return gained
+
+
+def shrinkage(domains: Domains, low: Array, high: Array) -> Array:
+    """The largest share of an input's width that each sub-domain loses."""
+    width = domains.high - domains.low
+    lost = 1.0 - (high - low) / np.where(width > 0.0, width, 1.0)
+    share: Array = np.where(width > 0.0, lost, 0.0).max(axis=1)
+    return share
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CutBox:
+    """Boxes and inequalities of a batch."""
+
+    best: Array  # the end of each input where the left side is least
+    width: Array
+    cost: Array  # what a unit of the way from the best end takes of the room
+    total: Array
+    direction: Array  # 1: the best end is the lower one, -1: the upper one
+    room: Array
+    size: Array  # what the terms of the inequality add up to; `relative` times this is its rounding error
+
+    def reach(self, c: Compiled, rows: Indices, slopes: Array) -> tuple[Array, Array]:
+        """How far slopes . x can get above its value at the best end, one function per row, and the price."""
+        gain = slopes * self.direction[rows]
+        price, value = knapsack(gain, self.width[rows], self.cost[rows], self.total[rows], self.room[rows])
+        value += c.size.relative * price * self.size[rows] + TINY
+        return value, price
+
+
+def cut_box(c: Compiled, domains: Domains) -> CutBox:
+    """From the box and the cut of each sub-domain."""
+    rising = domains.cut >= 0.0
+    best = np.where(rising, domains.low, domains.high)
+    width, cost = domains.high - domains.low, np.abs(domains.cut)
+    size = np.einsum("ij,ij->i", 2.0 * (np.abs(best) + np.abs(width)), cost) + np.abs(domains.limit)
+    room = domains.limit - np.einsum("ij,ij->i", domains.cut, best) + c.size.relative * size + TINY
+    room = np.maximum(room, 0.0)
+    return CutBox(best, width, cost, width * cost, np.where(rising, 1.0, -1.0), room, size)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Clipped:
+    """Bounds of some neurons of some sub-domains that hold on the box cut by the inequality."""
+
+    rows: Indices  # in ascending order
+    neurons: Indices
+    lower: Array
+    upper: Array
+    lower_price: Array
+    upper_price: Array
+
+    def take(self, chosen: Mask) -> Clipped:
+        return Clipped(
+            self.rows[chosen],
+            self.neurons[chosen],
+            self.lower[chosen],
+            self.upper[chosen],
+            self.lower_price[chosen],
+            self.upper_price[chosen],
+        )
+
+
+def clip_first_layer(c: Compiled, domains: Domains, wanted: Mask) -> Clipped:
+    """Bounds of the wanted neurons, all of the first layer."""
+    rows, neurons = np.nonzero(wanted)
+    box = cut_box(c, domains)
+    found: list[tuple[Array, ...]] = []
+    for start in range(0, max(len(rows), 1), CHUNK):
+        r, q = rows[start : start + CHUNK], neurons[start : start + CHUNK]
+        slopes = c.problem.first[q]
+        middle = np.einsum("ij,ij->i", slopes, box.best[r]) + c.problem.first_bias[q]
+        reach, price = box.reach(c, np.concatenate([r, r]), np.concatenate([-slopes, slopes]))
+        count = len(r)
+        least = middle - reach[:count] - c.errors[q]
+        most = middle + reach[count:] + c.errors[q]
+        found.append((least, most, price[:count], price[count:]))
+    parts = found[0] if len(found) == 1 else [np.concatenate(several) for several in zip(*found, strict=True)]
+    return Clipped(rows, neurons, *parts)
+
+
+def apply(domains: Domains, clipped: Clipped) -> None:
+    """Intersect the bounds in place."""
+    place = (clipped.rows, clipped.neurons)
+    domains.lower[place] = np.maximum(domains.lower[place], clipped.lower)
+    domains.upper[place] = np.minimum(domains.upper[place], clipped.upper)
+
+
+def knapsack(gain: Array, width: Array, cost: Array, total: Array, room: Array) -> tuple[Array, Array]:
+    """A price of room and the bound that it gives for what can be gained."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(gain > 0.0, gain / cost, -1.0)
+    ratio = np.where(np.isfinite(ratio), ratio, -1.0)  # free of cost: gained at any price
+    order = np.argsort(-ratio, axis=1)
+    spent = np.cumsum(np.take_along_axis(total, order, axis=1), axis=1)
+    count = (spent <= room[:, None]).sum(axis=1)
+    last = np.minimum(count, gain.shape[1] - 1)
+    chosen = np.take_along_axis(order, last[:, None], axis=1)
+    price = np.take_along_axis(ratio, chosen, axis=1)[:, 0]
+    price = np.where(count < gain.shape[1], np.maximum(price, 0.0), 0.0)
+    digits, power = np.frexp(price)
+    price = np.ldexp(np.rint(digits * 2**_DIGITS), power - _DIGITS)
+    left = gain - price[:, None] * cost
+    np.maximum(left, 0.0, out=left)
+    value: Array = np.einsum("ij,ij->i", left, width) + price * room
+    return price, value
+
+
+def by_intervals(c: Compiled, domains: Domains) -> None:
+    """Tighten `lower` and `upper` of all neurons in place, layer by layer."""
+    problem = c.problem
     centre = 0.5 * domains.low + 0.5 * domains.high
     radius = np.maximum(domains.high - centre, centre - domains.low)
-    lower, upper = domains.lower.reshape(-1, wide), domains.upper.reshape(-1, wide)
-    phase = domains.phase.reshape(-1, wide)
-    errors = np.broadcast_to(c.errors.reshape(1, problem.copies, wide), (len(domains), problem.copies, wide))
-    errors = errors.reshape(-1, wide)
-    value, spread = gather(c, centre), gather(c, radius)
-    first = (value, spread)
-    cut = cut_box(c, domains, by_copy=True)
+    w = problem.first
     for layer, s in enumerate(c.slices):
-        w, b = problem.weights[layer], problem.biases[layer]
-        middle, reach = value @ w.T + b, spread @ np.abs(w).T + errors[:, s]
-        np.maximum(lower[:, s], middle - reach, out=lower[:, s])
-        np.minimum(upper[:, s], middle + reach, out=upper[:, s])
         if layer:
-            _linear(c, layer, first, lower, upper, errors[:, s], cut)
-        # A phase is part of what the sub-domain assumes.
-        np.maximum(lower[:, s], 0.0, out=lower[:, s], where=phase[:, s] > 0)
-        np.minimum(upper[:, s], 0.0, out=upper[:, s], where=phase[:, s] < 0)
-        least, most = np.maximum(lower[:, s], 0.0), np.maximum(upper[:, s], 0.0)
-        value = 0.5 * least + 0.5 * most
-        spread = np.maximum(most - value, value - least)
-    crossed, gone = domains.lower > domains.upper, domains.low > domains.high
-    empty: Mask = np.asarray(crossed.any(axis=1)) | np.asarray(gone.any(axis=1))
-    return empty
+            w = problem.weights[layer - 1]
+        middle = (centre @ w.T).reshape(len(domains), -1) + c.biases[layer]
+        reach = (radius @ np.abs(w).T).reshape(len(domains), -1) + c.errors[s]
+        np.maximum(domains.lower[:, s], middle - reach, out=domains.lower[:, s])
+        np.minimum(domains.upper[:, s], middle + reach, out=domains.upper[:, s])
+        least, most = np.maximum(domains.lower[:, s], 0.0), np.maximum(domains.upper[:, s], 0.0)
+        centre = (0.5 * least + 0.5 * most).reshape(-1, problem.widths[layer])
+        radius = (np.maximum(most, 0.0) - np.minimum(least, most)).reshape(centre.shape) * (0.5 + UNIT) + TINY
 
 
-def _linear(
-    c: Compiled,
-    layer: int,
-    first: tuple[Array, Array],
-    lower: Array,
-    upper: Array,
-    errors: Array,
-    cut: CutBox,
-) -> None:
-    """Intersect the bounds of one layer with those of backward substitution to the inputs."""
-    s = c.slices[layer]
-    w = c.problem.weights[layer]
-    step = max(1, _CHUNK // w.size)
-    for start in range(0, len(lower), step):
-        rows = slice(start, start + step)
-        lines = [_lines(lower[rows, t], upper[rows, t]) for t in c.slices[:layer]]
-        box = (first[0][rows], first[1][rows])
-        forms = [_substituted(c, layer, lines, len(box[0]), sign) for sign in (-1, 1)]
-        for (slopes, constants), sign, bounds in zip(forms, (-1, 1), (lower, upper), strict=True):
-            reach = np.einsum("rij,rj->ri", np.abs(slopes), box[1]) + errors[rows]
-            found = np.einsum("rij,rj->ri", slopes, box[0]) + constants + sign * reach
-            (np.minimum if sign > 0 else np.maximum)(bounds[rows, s], found, out=bounds[rows, s])
-        if c.first is None:
-            _clip(c, start, forms, lower[rows, s], upper[rows, s], errors[rows], cut)
+def deep_bounds(c: Compiled, domains: Domains, layer: int, wanted: Mask) -> Clipped:
+    """Bounds of the wanted neurons of a layer after the first, by substituting back to the inputs.
+
+    The line below an undecided ReLU has slope 1 where it is more on than off, else 0. Columns of `wanted` are
+    those of the layer.
+    """
+    width, start = c.problem.widths[layer], c.slices[layer].start
+    rows, places = np.nonzero(wanted)
+    copies, each = places // width, places % width
+    lines = [_lines(domains.lower[:, s], domains.upper[:, s]) for s in c.slices[:layer]]
+    box = cut_box(c, domains)
+    least, most = np.empty(len(rows)), np.empty(len(rows))
+    prices = np.empty((2, len(rows)))
+    for copy in range(c.problem.copies):
+        chosen = np.flatnonzero(copies == copy)
+        for part in (chosen[i : i + CHUNK] for i in range(0, len(chosen), CHUNK)):
+            r, j = rows[part], each[part]
+            slopes, constants = [], []
+            for sign in (-1.0, 1.0):  # -1: above minus the neuron, 1: above the neuron
+                form, constant = _above(c, layer, copy, lines, r, sign * c.problem.weights[layer - 1][j])
+                slopes.append(form)
+                constants.append(constant + sign * c.problem.biases[layer - 1][j])
+            twice = np.concatenate([r, r])
+            both, constant = np.concatenate(slopes), np.concatenate(constants)
+            reach, price = box.reach(c, twice, both)
+            reach += np.einsum("ij,ij->i", both, box.best[twice]) + constant
+            reach += np.tile(c.errors[start + copy * width + j], 2)
+            least[part], most[part] = -reach[: len(r)], reach[len(r) :]
+            prices[0, part], prices[1, part] = price[: len(r)], price[len(r) :]
+    return Clipped(rows, places + start, least, most, prices[0], prices[1])
 
 
-def _clip(
-    c: Compiled,
-    start: int,
-    forms: list[tuple[Array, Array]],
-    lower: Array,
-    upper: Array,
-    errors: Array,
-    cut: CutBox,
-) -> None:
-    """Tighten undecided neurons by the inequality that wanted points satisfy; rows begin at `start` in it."""
-    rows, neurons = np.nonzero((lower < 0.0) & (upper > 0.0))
-    for part in range(0, len(rows), CHUNK):
-        r, j = rows[part : part + CHUNK], neurons[part : part + CHUNK]
-        for (slopes, constants), sign, bounds in zip(forms, (-1, 1), (lower, upper), strict=True):
-            chosen = slopes[r, j]
-            middle = np.einsum("ij,ij->i", chosen, cut.best[r + start]) + constants[r, j]
-            reach, error = cut.reach(c, r + start, sign * chosen)
-            found = middle + sign * (reach + error + 2.0 * errors[r, j])
-            bounds[r, j] = (np.minimum if sign > 0 else np.maximum)(bounds[r, j], found)
+def tighten_deep(c: Compiled, domains: Domains, wanted: Mask) -> list[Clipped]:
+    """Tighten the wanted undecided neurons of all layers after the first, in place."""
+    found = []
+    for layer in range(1, len(c.slices)):
+        s = c.slices[layer]
+        here = wanted[:, s] & (domains.lower[:, s] < 0.0) & (domains.upper[:, s] > 0.0)
+        found.append(deep_bounds(c, domains, layer, here))
+        apply(domains, found[-1])
+    return found
 
 
 def _lines(lower: Array, upper: Array) -> tuple[Array, Array, Array]:
@@ -101,28 +239,26 @@ def _lines(lower: Array, upper: Array) -> tuple[Array, Array, Array]:
     return below, chord, intercept
 
 
-def _substituted(
-    c: Compiled, layer: int, lines: list[tuple[Array, Array, Array]], count: int, sign: int
+def _above(
+    c: Compiled,
+    layer: int,
+    copy: int,
+    lines: list[tuple[Array, Array, Array]],
+    rows: Indices,
+    coefficients: Array,
 ) -> tuple[Array, Array]:
-    """Linear functions of the inputs below (sign -1) or above (sign 1) every neuron of the layer.
-
-    Coefficients (rows, neurons, inputs of a copy) and constants (rows, neurons).
-    """
-    problem = c.problem
-    constants = np.broadcast_to(problem.biases[layer], (count, len(problem.biases[layer]))).copy()
-    coefficients = problem.weights[layer][None]
+    """Linear functions of the inputs above coefficients . (values after the ReLUs of the previous layer)."""
+    constants = np.zeros(len(rows))
     for before in range(layer - 1, -1, -1):
-        below, chord, intercept = lines[before]
+        wide = c.problem.widths[before]
+        own = slice(copy * wide, (copy + 1) * wide)
+        below, chord, intercept = (part[rows, own] for part in lines[before])
         up, down = np.maximum(coefficients, 0.0), np.minimum(coefficients, 0.0)
-        if sign < 0:
-            up, down = down, up
-        # `up` holds the coefficients that take the line above the ReLU, `down` the others.
-        if len(up) == 1:
-            constants += intercept @ up[0].T
-        else:
-            constants += np.einsum("rij,rj->ri", up, intercept)
-        coefficients = up * chord[:, None] + down * below[:, None]
-        constants += coefficients @ problem.biases[before]
-        flat = coefficients.reshape(-1, coefficients.shape[2]) @ problem.weights[before]
-        coefficients = flat.reshape(count, -1, flat.shape[1])
+        constants += np.einsum("ij,ij->i", up, intercept)
+        coefficients = up * chord + down * below
+        constants += coefficients @ c.biases[before][own]
+        noise = c.noise[before]
+        if noise is not None:
+            constants += np.abs(coefficients) @ noise[own]
+        coefficients = coefficients @ (c.problem.weights[before - 1] if before else c.problem.first[own])
     return coefficients, constants

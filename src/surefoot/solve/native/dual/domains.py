@@ -17,7 +17,7 @@ class Domains:
 
     low: Array  # (domains, inputs)
     high: Array
-    lower: Array  # (domains, copies * hidden): bounds before the ReLU, phases included
+    lower: Array  # (domains, neurons): bounds before the ReLU, phases included
     upper: Array
     phase: NDArray[np.int8]  # 1: on, -1: off in all wanted points, by a split or by the bounds; 0: undecided
     theta: Array  # slope of the lower line of an unstable neuron, multiplier of a split one
@@ -32,30 +32,34 @@ class Domains:
         return len(self.low)
 
     def take(self, chosen: Mask | Indices) -> Domains:
-        return Domains(*(getattr(self, f.name)[chosen] for f in fields(self)))
+        return Domains(*(getattr(self, f)[chosen] for f in _FIELDS))
 
     def part(self, start: int, end: int) -> Domains:
-        return Domains(*(getattr(self, f.name)[start:end] for f in fields(self)))
+        return Domains(*(getattr(self, f)[start:end] for f in _FIELDS))
+
+
+_FIELDS = tuple(f.name for f in fields(Domains))
 
 
 def joined(parts: list[Domains]) -> Domains:
     if len(parts) == 1:
         return parts[0]
-    return Domains(*(np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(Domains)))
+    return Domains(*(np.concatenate([getattr(p, f) for p in parts]) for f in _FIELDS))
 
 
 def root(problem: Layered) -> Domains:
-    neurons, rows = problem.copies * problem.hidden, len(problem.offsets)
+    """The whole box. Bounds of neurons follow from intervals."""
+    rows = len(problem.offsets)
     low, high = problem.low.copy(), problem.high.copy()
     low[problem.whole] = np.ceil(low[problem.whole])
     high[problem.whole] = np.floor(high[problem.whole])
     return Domains(
         low[None],
         high[None],
-        np.full((1, neurons), -np.inf),
-        np.full((1, neurons), np.inf),
-        np.zeros((1, neurons), dtype=np.int8),
-        np.full((1, neurons), 0.5),
+        np.full((1, problem.neurons), -np.inf),
+        np.full((1, problem.neurons), np.inf),
+        np.zeros((1, problem.neurons), dtype=np.int8),
+        np.full((1, problem.neurons), 0.5),
         np.full((1, rows), 1.0 / rows),
         np.zeros((1, len(low))),
         np.zeros(1),
@@ -103,9 +107,8 @@ def split_neurons(parents: Domains, neurons: Indices, phase: int) -> Domains:
         lower[each, neurons] = 0.0
     else:
         upper[each, neurons] = 0.0
-    return replace(
-        parents, lower=lower, upper=upper, phase=phases, theta=theta, fresh=neurons, rounds=0 * parents.rounds
-    )
+    rounds = np.zeros_like(parents.rounds)
+    return replace(parents, lower=lower, upper=upper, phase=phases, theta=theta, fresh=neurons, rounds=rounds)
 
 
 def settle(domains: Domains) -> None:

@@ -1,10 +1,11 @@
 """The dual bound of a batch of sub-domains, and the point of the relaxation where it is attained.
 
 For row weights w >= 0, slopes in [0, 1] and split multipliers b >= 0,
-    w . (rows y(x) - offsets) >= a . x + constant   for all x of the sub-domain
+    w . (rows y(x) + direct x - offsets) >= a . x + constant   for all x of the sub-domain
 is obtained by substituting backwards: a ReLU with a non-negative coefficient is replaced by a line below it,
-one with a negative coefficient by the chord above it, and phase * b * z >= 0 is subtracted. If the least
-value of the right side over the box is positive, no x of the sub-domain satisfies all rows.
+one with a negative coefficient by the chord above it, phase * b * z >= 0 is subtracted, and so is the noise
+of every neuron times its coefficient. If the least value of the right side over the box is positive, no x of
+the sub-domain satisfies all rows.
 """
 
 from __future__ import annotations
@@ -24,62 +25,52 @@ class Compiled:
 
     problem: Layered
     size: Magnitudes
-    columns: Array | None  # 0/1 matrix (copies * inputs of a copy, inputs); None where slices do
-    first: Array | None  # with `columns`: the first layer of all copies as functions of all inputs
-    windows: tuple[slice, ...]
     slices: tuple[slice, ...]
-    errors: Array  # (copies * hidden,): how far a computed bound of a neuron can be off
-    multiplier_scale: Array  # (copies * hidden,): a typical coefficient of the neuron
+    biases: tuple[Array, ...]  # of every layer, outputs included, for all copies
+    noise: tuple[Array | None, ...]  # of every hidden layer; None where there is none
+    errors: Array  # (neurons,): how far a computed bound of a neuron can be off, noise included
+    multiplier_scale: Array  # (neurons,): a typical coefficient of the neuron
+    grid: Array  # (neurons,): multipliers are multiples of 1 / grid
 
 
 def compiled(problem: Layered) -> Compiled:
-    size = magnitudes(problem)
-    windows = tuple(slice(int(row[0]), int(row[0]) + len(row)) for row in problem.index)
-    columns = first = None
-    if not all(
-        (np.arange(w.start, w.stop) == row).all() for w, row in zip(windows, problem.index, strict=True)
-    ):
-        columns = np.zeros((problem.index.size, len(problem.low)))
-        columns[np.arange(problem.index.size), problem.index.reshape(-1)] = 1.0
-        by_copy = columns.reshape(problem.copies, -1, len(problem.low))
-        first = np.concatenate([problem.weights[0] @ part for part in by_copy])
-    errors = size.relative * size.neurons + TINY
-    return Compiled(problem, size, columns, first, windows, problem.slices, errors, _typical(problem))
+    size, slices = magnitudes(problem), problem.slices
+    typical = _typical(problem)
+    middle = float(np.exp2(np.rint(np.log2(np.median(typical)))))
+    noise = tuple(problem.noise[s] if problem.noise[s].any() else None for s in slices)
+    return Compiled(
+        problem,
+        size,
+        slices,
+        (problem.first_bias, *(np.tile(b, problem.copies) for b in problem.biases)),
+        noise,
+        2.0 * size.relative * size.neurons + problem.noise + TINY,
+        typical,
+        np.full(problem.neurons, MULTIPLIER_GRID / middle),
+    )
+
+
+MULTIPLIER_GRID, SLOPE_GRID = 2.0**18, 128.0  # row weights and slopes are multiples of their inverses
 
 
 def _typical(problem: Layered) -> Array:
+    """The root mean square of a coefficient, layer by layer."""
     value = np.abs(problem.rows).mean(axis=0).reshape(problem.copies, -1)
     found = []
-    for w in problem.weights[:0:-1]:
+    for w in problem.weights[::-1]:
         value = np.broadcast_to(
             np.sqrt((value**2) @ (w**2)).mean(axis=1, keepdims=True), (len(value), w.shape[1])
         )
-        found.append(value)
-    return np.concatenate(found[::-1], axis=1).reshape(-1) + TINY
-
-
-def gather(c: Compiled, points: Array) -> Array:
-    """What each copy reads: (domains * copies, inputs of a copy)."""
-    taken: Array = np.take(points, c.problem.index.reshape(-1), axis=1)
-    return taken.reshape(-1, c.problem.index.shape[1])
-
-
-def scatter(c: Compiled, coefficients: Array, domains: int) -> Array:
-    """Coefficients of the inputs from those of what each copy reads."""
-    if len(c.windows) == 1 and c.columns is None and coefficients.shape[1] == len(c.problem.low):
-        return coefficients
-    if c.columns is not None:
-        return coefficients.reshape(domains, -1) @ c.columns
-    total = np.zeros((domains, len(c.problem.low)))
-    by_copy = coefficients.reshape(domains, len(c.windows), -1)
-    for t, window in enumerate(c.windows):
-        total[:, window] += by_copy[:, t]
-    return total
+        found.append(value.reshape(-1))
+    typical = np.concatenate(found[::-1])
+    least = max(float(typical.max()) * 1e-6, 1e-100)
+    positive: Array = np.maximum(typical, least)
+    return positive
 
 
 @dataclass(slots=True, eq=False)
 class Relaxed:
-    """The lines around each ReLU of a batch; rows are (domain, copy), columns the neurons of a copy."""
+    """The lines around each ReLU of a batch."""
 
     unstable: Array  # 1.0 or 0.0
     on: Array
@@ -92,9 +83,8 @@ class Relaxed:
         self.chord, self.intercept, self.phase = self.chord[rows], self.intercept[rows], self.phase[rows]
 
 
-def relaxed(c: Compiled, domains: Domains) -> Relaxed:
-    wide = c.problem.hidden
-    lower, upper = domains.lower.reshape(-1, wide), domains.upper.reshape(-1, wide)
+def relaxed(domains: Domains) -> Relaxed:
+    lower, upper = domains.lower, domains.upper
     on = lower >= 0.0
     unstable = ~on & (upper > 0.0)
     width = np.where(unstable, upper - lower, 1.0)
@@ -106,7 +96,7 @@ def relaxed(c: Compiled, domains: Domains) -> Relaxed:
         on.astype(np.float64),
         chord,
         intercept,
-        domains.phase.reshape(-1, wide).astype(np.float64),
+        domains.phase.astype(np.float64),
     )
 
 
@@ -117,57 +107,69 @@ class Pass:
     bound: Array  # (domains,): the least value of the right side, in plain float64
     slopes: Array  # (domains, inputs): a
     point: Array  # where the least value is attained
-    below: Array  # (rows, hidden): slopes of the lower lines in use
+    below: Array  # (domains, neurons): slopes of the lower lines in use
     positive: Array  # coefficients after each ReLU, the non-negative ones; zero elsewhere
     negative: Array
 
+    def take(self, chosen: Mask) -> Pass:
+        return Pass(
+            self.bound[chosen],
+            self.slopes[chosen],
+            self.point[chosen],
+            self.below[chosen],
+            self.positive[chosen],
+            self.negative[chosen],
+        )
+
 
 def backward(c: Compiled, r: Relaxed, low: Array, high: Array, theta: Array, row_weights: Array) -> Pass:
-    problem, domains = c.problem, len(low)
+    problem, count = c.problem, len(low)
     below = theta * r.unstable
     below += r.on
     signed = theta * r.phase
     positive, negative = np.empty_like(below), np.empty_like(below)
-    constants = np.zeros(len(below))
-    coefficients = (row_weights @ problem.rows).reshape(len(below), -1)
-    for layer in range(len(problem.weights) - 1, 0, -1):
-        constants += coefficients @ problem.biases[layer]
-        s = c.slices[layer - 1]
-        after = coefficients @ problem.weights[layer]
-        np.maximum(after, 0.0, out=positive[:, s])
-        np.minimum(after, 0.0, out=negative[:, s])
-        coefficients = positive[:, s] * below[:, s]
-        coefficients += np.multiply(negative[:, s], r.chord[:, s], out=after)
-        coefficients -= signed[:, s]
-    constants += coefficients @ problem.biases[0]
-    constants += np.einsum("ij,ij->i", negative, r.intercept)
-    slopes = scatter(c, coefficients @ problem.weights[0], domains)
-    point = np.where(slopes >= 0.0, low, high)
-    bound = np.einsum("ij,ij->i", slopes, point)
-    bound += constants.reshape(domains, -1).sum(axis=1)
+    coefficients = row_weights @ problem.rows
+    bound = coefficients @ c.biases[-1]
     bound -= row_weights @ problem.offsets
+    for layer in range(len(c.slices) - 1, -1, -1):
+        s, w = c.slices[layer], problem.weights[layer]
+        after = (coefficients.reshape(-1, len(w)) @ w).reshape(count, -1)
+        up = np.maximum(after, 0.0, out=positive[:, s])
+        down = np.minimum(after, 0.0, out=negative[:, s])
+        coefficients = up * below[:, s]
+        coefficients += np.multiply(down, r.chord[:, s], out=after)
+        coefficients -= signed[:, s]
+        bound += coefficients @ c.biases[layer]
+        noise = c.noise[layer]
+        if noise is not None:
+            bound -= np.abs(coefficients) @ noise
+    bound += np.einsum("ij,ij->i", negative, r.intercept)
+    slopes = coefficients @ problem.first
+    slopes += row_weights @ problem.direct
+    point = np.where(slopes >= 0.0, low, high)
+    bound += np.einsum("ij,ij->i", slopes, point)
     return Pass(bound, slopes, point, below, positive, negative)
 
 
 def forward(c: Compiled, r: Relaxed, found: Pass) -> tuple[Array, Array]:
-    """Values before each ReLU (rows, hidden) and outputs (domains, outputs), relaxed, at the point."""
-    problem = c.problem
-    value = gather(c, found.point)
+    """Values before each ReLU (domains, neurons), and violations of the rows, relaxed, at the point."""
+    problem, count = c.problem, len(found.bound)
     before = np.empty_like(found.below)
-    for layer, (w, b) in enumerate(zip(problem.weights[:-1], problem.biases[:-1], strict=True)):
-        s = c.slices[layer]
-        np.add(value @ w.T, b, out=before[:, s])
+    value = found.point @ problem.first.T
+    for layer, s in enumerate(c.slices):
+        here = np.add(value.reshape(count, -1), c.biases[layer], out=before[:, s])
         above = found.negative[:, s] < 0.0
-        line = np.where(above, r.chord[:, s], found.below[:, s])
-        value = before[:, s] * line
+        value = here * np.where(above, r.chord[:, s], found.below[:, s])
         value += above * r.intercept[:, s]
-    outputs: Array = (value @ problem.weights[-1].T + problem.biases[-1]).reshape(len(found.bound), -1)
-    return before, outputs
+        w = problem.weights[layer]
+        value = value.reshape(-1, w.shape[1]) @ w.T
+    outputs = value.reshape(count, -1) + c.biases[-1]
+    violation: Array = outputs @ problem.rows.T + found.point @ problem.direct.T - problem.offsets
+    return before, violation
 
 
 def rounding(c: Compiled, r: Relaxed, theta: Array, row_weights: Array) -> Array:
     """How far the bound of `backward` can be from its exact value, per domain; it errs on the safe side."""
-    multipliers = (theta * np.abs(r.phase)).reshape(len(row_weights), -1)
-    total = row_weights @ c.size.rows + multipliers @ c.size.neurons
+    total = row_weights @ c.size.rows + (theta * np.abs(r.phase)) @ c.size.neurons
     error: Array = c.size.relative * total + TINY
     return error

@@ -1,4 +1,4 @@
-"""The question: k copies of one ReLU chain over shared inputs, and linear rows over their outputs."""
+"""The question: k copies of one ReLU chain over shared inputs, and linear rows over outputs and inputs."""
 
 from __future__ import annotations
 
@@ -13,43 +13,67 @@ from surefoot.network.outward import TINY, Array, gamma
 Indices = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
+_SINGLE_UNIT, _SINGLE_TINY = 2.0**-24, 2.0**-126
+_LARGEST_SINGLE = float(np.finfo(np.float32).max)
+_UP = 1.0 + 2.0**-30  # makes up for the rounding of the few float64 operations that compute a noise
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Layered:
-    """Is there an x with low <= x <= high, whole where said, and rows @ y(x) <= offsets?
+    """Is there an x with low <= x <= high, whole where said, and rows @ y(x) + direct @ x <= offsets?
 
-    y(x) puts the outputs of all copies side by side; copy t reads x[index[t]]. All numbers are meant exactly.
-    Neuron j of hidden layer i in copy t has the number t * hidden + starts[i] + j everywhere.
+    y(x) puts the outputs of all copies side by side. A neuron before its ReLU is its exact linear function
+    plus an unknown error of at most its noise. All numbers are meant exactly. Neurons are numbered layer by
+    layer: those of the first layer of copy 0, of copy 1, ..., then those of the second layer.
     """
 
-    weights: tuple[Array, ...]  # one matrix (outputs, inputs) per layer of a single copy; ReLU between them
+    first: Array  # (copies * width, inputs): the first layer of all copies as functions of all inputs
+    first_bias: Array
+    weights: tuple[Array, ...]  # the other layers of a single copy, one matrix (outputs, inputs) each
     biases: tuple[Array, ...]
-    index: Indices  # (copies, inputs of one copy)
+    noise: Array  # one per neuron
+    copies: int
     low: Array
     high: Array
     whole: Mask
     rows: Array  # (rows, copies * outputs)
+    direct: Array  # (rows, inputs)
     offsets: Array
-
-    @property
-    def copies(self) -> int:
-        return int(self.index.shape[0])
 
     @property
     def widths(self) -> tuple[int, ...]:
         """How many neurons each hidden layer of one copy has."""
-        return tuple(w.shape[0] for w in self.weights[:-1])
+        return tuple(w.shape[1] for w in self.weights)
 
     @property
-    def hidden(self) -> int:
-        """How many hidden neurons one copy has."""
-        return sum(self.widths)
+    def neurons(self) -> int:
+        return self.copies * sum(self.widths)
 
     @property
     def slices(self) -> tuple[slice, ...]:
-        """Where each hidden layer stands among the hidden neurons of one copy."""
-        ends = np.cumsum((0, *self.widths)).tolist()
+        """Where each hidden layer stands among the neurons."""
+        ends = (self.copies * np.cumsum((0, *self.widths))).tolist()
         return tuple(slice(a, b) for a, b in pairwise(ends))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reading:
+    """What the copies read: maps @ x + shift, up to errors that include those of representation.
+
+    With `single` the chain is evaluated in float32, in any order of summation (docs/certificates.md, 4).
+    """
+
+    maps: Array  # (copies, inputs of a copy, inputs)
+    shift: Array  # (copies, inputs of a copy)
+    errors: Array  # likewise
+    single: bool = False
+
+
+def picking(index: Indices, inputs: int) -> Reading:
+    """Copy t reads x[index[t]]."""
+    maps = np.zeros((*index.shape, inputs))
+    np.put_along_axis(maps, index[:, :, None], 1.0, axis=2)
+    return Reading(maps, np.zeros(index.shape), np.zeros(index.shape))
 
 
 def layered(
@@ -61,72 +85,114 @@ def layered(
     offsets: Array,
     *,
     index: Indices | None = None,
+    reading: Reading | None = None,
     whole: Mask | None = None,
+    direct: Array | None = None,
     row_errors: Array | None = None,
+    direct_errors: Array | None = None,
     offset_errors: Array | None = None,
 ) -> Layered:
     """A checked question. Rows known up to an error are weakened until they contain every meaning."""
-    inputs = weights[0].shape[1]
     low, high = np.array(low, dtype=np.float64), np.array(high, dtype=np.float64)
+    if reading is None:
+        index = np.arange(weights[0].shape[1])[None] if index is None else np.asarray(index, dtype=np.int64)
+        if index.min() < 0 or index.max() >= len(low):
+            raise ValueError(f"a copy reads input {index.min()} or {index.max()} of {len(low)}")
+        reading = picking(index, len(low))
+    weights = tuple(np.ascontiguousarray(w, dtype=np.float64) for w in weights)
+    biases = tuple(np.ascontiguousarray(b, dtype=np.float64) for b in biases)
+    rows, offsets = np.atleast_2d(np.asarray(rows, dtype=np.float64)), np.array(offsets, dtype=np.float64)
+    direct = np.zeros((len(offsets), len(low))) if direct is None else np.asarray(direct, dtype=np.float64)
+    whole = np.zeros(len(low), dtype=np.bool_) if whole is None else np.asarray(whole, dtype=np.bool_)
+    _check(weights, biases, reading, low, high, whole, rows, direct, offsets)
+    copies, size = len(reading.maps), np.maximum(np.abs(low), np.abs(high))
+    noise, blur = _noise(weights, biases, reading, low, high)
+    first = np.concatenate([weights[0] @ part for part in reading.maps])
+    bias = np.concatenate([weights[0] @ part + biases[0] for part in reading.shift])
     problem = Layered(
-        tuple(np.ascontiguousarray(w, dtype=np.float64) for w in weights),
-        tuple(np.ascontiguousarray(b, dtype=np.float64) for b in biases),
-        np.arange(inputs)[None] if index is None else np.asarray(index, dtype=np.int64),
-        low,
-        high,
-        np.zeros(len(low), dtype=np.bool_) if whole is None else np.asarray(whole, dtype=np.bool_),
-        np.atleast_2d(np.asarray(rows, dtype=np.float64)),
-        np.asarray(offsets, dtype=np.float64),
+        first, bias, weights[1:], biases[1:], noise, copies, low, high, whole, rows, direct, offsets
     )
-    _check(problem)
-    if row_errors is None and offset_errors is None:
-        return problem
-    return _weakened(problem, row_errors, offset_errors)
+    slack = np.abs(rows) @ blur
+    if row_errors is not None:
+        slack = slack + np.abs(row_errors) @ magnitudes(problem).outputs
+    if direct_errors is not None:
+        slack = slack + np.abs(direct_errors) @ size
+    if offset_errors is not None:
+        slack = slack + np.abs(offset_errors)
+    if slack.any():
+        many = rows.shape[1] + len(low) + 8
+        slack = slack + gamma(many) * (np.abs(offsets) + slack) + TINY
+    problem.offsets[...] = offsets + slack
+    return problem
 
 
-def _check(problem: Layered) -> None:
-    if len(problem.weights) < 2:
+def _check(
+    weights: tuple[Array, ...],
+    biases: tuple[Array, ...],
+    reading: Reading,
+    low: Array,
+    high: Array,
+    whole: Mask,
+    rows: Array,
+    direct: Array,
+    offsets: Array,
+) -> None:
+    if len(weights) < 2:
         raise ValueError("a chain needs at least one hidden layer")
-    wide = problem.weights[0].shape[1]
-    for w, b in zip(problem.weights, problem.biases, strict=True):
+    wide, count = weights[0].shape[1], len(low)
+    for w, b in zip(weights, biases, strict=True):
         if w.shape[1] != wide or b.shape != w.shape[:1]:
             raise ValueError(f"a layer of shape {w.shape} with bias {b.shape} follows {wide} values")
         wide = w.shape[0]
-    count = len(problem.low)
-    if problem.high.shape != (count,) or problem.whole.shape != (count,):
+    if high.shape != (count,) or whole.shape != (count,):
         raise ValueError("bounds and integrality must have one entry per input")
-    if problem.index.shape[1] != problem.weights[0].shape[1] or problem.index.min() < 0:
+    copies = len(reading.maps)
+    if reading.maps.shape[1:] != (weights[0].shape[1], count):
         raise ValueError("every copy needs one input per column of the first layer")
-    if problem.index.max() >= count:
-        raise ValueError(f"a copy reads input {problem.index.max()} of {count}")
-    if problem.rows.shape != (len(problem.offsets), problem.copies * wide) or not len(problem.offsets):
-        raise ValueError(f"rows of shape {problem.rows.shape} do not fit {problem.copies} x {wide} outputs")
-    parts = (*problem.weights, *problem.biases, problem.low, problem.high, problem.rows, problem.offsets)
+    if rows.shape != (len(offsets), copies * wide) or not len(offsets):
+        raise ValueError(f"rows of shape {rows.shape} do not fit {copies} x {wide} outputs")
+    if direct.shape != (len(offsets), count):
+        raise ValueError(f"rows over inputs of shape {direct.shape} do not fit {count} inputs")
+    parts = (*weights, *biases, low, high, rows, direct, offsets, reading.maps, reading.shift, reading.errors)
     if not all(np.isfinite(part).all() for part in parts):
         raise ValueError("weights, bounds and rows must be finite")
-    if not (problem.low <= problem.high).all():
+    if not (low <= high).all():
         raise ValueError("a lower bound exceeds its upper bound")
 
 
-def _weakened(problem: Layered, row_errors: Array | None, offset_errors: Array | None) -> Layered:
-    size = magnitudes(problem).outputs
-    slack = np.zeros_like(problem.offsets)
-    if row_errors is not None:
-        slack = slack + np.abs(row_errors) @ size
-    if offset_errors is not None:
-        slack = slack + np.abs(offset_errors)
-    largest = np.abs(problem.offsets) + slack
-    offsets = problem.offsets + slack + gamma(len(size) + 8) * largest + TINY
-    return Layered(
-        problem.weights,
-        problem.biases,
-        problem.index,
-        problem.low,
-        problem.high,
-        problem.whole,
-        problem.rows,
-        offsets,
-    )
+def _noise(
+    weights: tuple[Array, ...], biases: tuple[Array, ...], reading: Reading, low: Array, high: Array
+) -> tuple[Array, Array]:
+    """How far neurons and outputs can be from their exact functions of what precedes them."""
+    centre = 0.5 * low + 0.5 * high
+    middle = reading.maps @ centre + reading.shift
+    size = np.abs(reading.maps) @ np.maximum(np.abs(low), np.abs(high)) + np.abs(reading.shift)
+    # The first layer is multiplied out in float64, unless that only copies numbers.
+    used = reading.maps != 0.0
+    plain = bool((reading.maps == used).all() and not reading.shift.any())
+    plain = plain and used.sum(axis=1).max() <= 1 and used.sum(axis=2).max() <= 1
+    reach = np.abs(reading.maps) @ np.maximum(high - centre, centre - low) + reading.errors
+    blur = gamma(len(low) + 8) * size
+    least, most = middle - reach - blur, middle + reach + blur
+    before = reading.errors @ np.abs(weights[0]).T
+    if not plain:
+        many = sum(reading.maps.shape[1:]) + 4
+        before = before + gamma(many) * (size @ np.abs(weights[0]).T + np.abs(biases[0])) + TINY
+    found = []
+    for layer, (w, b) in enumerate(zip(weights, biases, strict=True)):
+        size = np.maximum(np.abs(least), np.abs(most)) @ np.abs(w).T + np.abs(b)
+        own = np.zeros_like(size)
+        if reading.single:
+            relative = (w.shape[1] + 1) * _SINGLE_UNIT * _UP
+            relative /= 1.0 - relative
+            own = (relative * size + (4 * w.shape[1] + 4) * _SINGLE_TINY) * _UP
+            own = np.where(size * (1.0 + relative) < _LARGEST_SINGLE, own, np.inf)
+        centre, reach = 0.5 * least + 0.5 * most, 0.5 * most - 0.5 * least
+        middle = centre @ w.T + b
+        reach = reach @ np.abs(w).T + own + gamma(w.shape[1] + 8) * size + (before if layer == 0 else 0.0)
+        least, most = np.maximum(middle - reach, 0.0), np.maximum(middle + reach, 0.0)
+        found.append((own + (before if layer == 0 else 0.0)).reshape(-1) * _UP)
+    return np.concatenate(found[:-1]), found[-1]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -139,35 +205,37 @@ class Magnitudes:
     summation is off by at most `relative` times that (plus `TINY` for products that underflow).
     """
 
-    neurons: Array  # (copies * hidden,)
+    neurons: Array
     outputs: Array  # (copies * outputs,)
     rows: Array
     relative: float
 
 
 def magnitudes(problem: Layered) -> Magnitudes:
-    count = problem.index.shape[1] + problem.copies + len(problem.low) + 2 * len(problem.offsets)
-    count += 2 * problem.copies * (problem.hidden + problem.weights[-1].shape[0])
-    count += sum(problem.widths) + 32 * len(problem.weights)
+    copies, inputs = problem.copies, len(problem.low)
+    count = 4 * inputs + 4 * len(problem.offsets) + 32 * len(problem.weights) + 32
+    count += 4 * (problem.neurons + copies * len(problem.biases[-1]))
     relative = gamma(count)
     safe = 1.0 + relative  # makes up for the rounding of the magnitudes themselves
-    value = np.maximum(np.abs(problem.low), np.abs(problem.high))[problem.index]
-    found = []
+    size = np.maximum(np.abs(problem.low), np.abs(problem.high))
+    value = np.abs(problem.first) @ size + np.abs(problem.first_bias)
+    found = [(value + problem.noise[problem.slices[0]]) * safe + TINY]
+    for layer, (w, b) in enumerate(zip(problem.weights, problem.biases, strict=True)):
+        # slope * z + intercept, computed bounds included
+        value = 2.125 * found[-1].reshape(copies, -1) @ np.abs(w).T + np.abs(b)
+        more = problem.noise[problem.slices[layer + 1]] if layer + 1 < len(problem.weights) else 0.0
+        found.append((value.reshape(-1) + more) * safe + TINY)
+    rows = np.abs(problem.rows) @ found[-1] + np.abs(problem.direct) @ size + np.abs(problem.offsets)
+    return Magnitudes(np.concatenate(found[:-1]), found[-1], rows * safe + TINY, relative)
+
+
+def evaluate(problem: Layered, points: Array) -> tuple[Array, list[Array]]:
+    """By how much each row is violated, and the values of the neurons layer by layer, in float64."""
+    value = points @ problem.first.T + problem.first_bias
+    before = [value]
     for w, b in zip(problem.weights, problem.biases, strict=True):
-        value = (value @ np.abs(w).T + np.abs(b)) * safe + TINY
-        found.append(value)
-        value = 2.125 * value  # slope * z + intercept, computed bounds included
-    outputs = found[-1].reshape(-1)
-    rows = (np.abs(problem.rows) @ outputs + np.abs(problem.offsets)) * safe + TINY
-    return Magnitudes(np.concatenate(found[:-1], axis=1).reshape(-1), outputs, rows, relative)
-
-
-def evaluate(problem: Layered, points: Array) -> Array:
-    """Outputs (points, copies * outputs) in float64."""
-    value = points[:, problem.index.reshape(-1)].reshape(-1, problem.index.shape[1])
-    for i, (w, b) in enumerate(zip(problem.weights, problem.biases, strict=True)):
-        if i:
-            value = np.maximum(value, 0.0)
-        value = value @ w.T + b
-    outputs: Array = value.reshape(len(points), -1)
-    return outputs
+        value = np.maximum(value, 0.0).reshape(-1, w.shape[1]) @ w.T + b
+        value = value.reshape(len(points), -1)
+        before.append(value)
+    violation: Array = value @ problem.rows.T + points @ problem.direct.T - problem.offsets
+    return violation, before[:-1]

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from surefoot.network.outward import Array
+from surefoot.solve.native.dual.ascend import to_grid
 from surefoot.solve.native.dual.domains import Domains
-from surefoot.solve.native.dual.kernel import Compiled
-from surefoot.solve.native.dual.log import dyadic
+from surefoot.solve.native.dual.kernel import MULTIPLIER_GRID, SLOPE_GRID, Compiled
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,37 +52,30 @@ def solve_leaf(c: Compiled, domain: Domains, *, keep_phases: bool = False) -> Le
     if result.status != 0:
         return None
     multipliers = np.maximum(-result.ineqlin.marginals, 0.0) * scale
-    # Only their ratios matter: large numbers keep more of them on the grid of the log.
+    # Only their ratios matter: large numbers keep more of them on their grids.
     multipliers *= 2.0**20 / (multipliers.max(initial=0.0) or 1.0)
-    theta = np.zeros_like(domain.theta)
+    theta, row_weights = np.zeros_like(domain.theta), multipliers[None, : len(rows)].copy()
     theta[0, neurons] = multipliers[len(rows) :]
-    theta, row_weights = dyadic(theta, domain.phase, multipliers[None, : len(rows)])
+    to_grid(theta, np.where(domain.phase != 0, c.grid, SLOPE_GRID))
+    to_grid(row_weights, np.full(len(rows), MULTIPLIER_GRID))
     return Leaf(result.x[:inputs], replace(domain, theta=theta, row_weights=row_weights))
 
 
 def _affine(c: Compiled, domain: Domains) -> tuple[Array, Array, Array, Array]:
     """Neurons and rows as functions of the inputs: coefficients and constants of each."""
-    problem = c.problem
-    inputs = len(problem.low)
-    on = domain.lower.reshape(problem.copies, -1) >= 0.0
-    forms, constants, outputs, output_constants = [], [], [], []
-    for t, index in enumerate(problem.index):
-        value, constant = np.zeros((len(index), inputs)), np.zeros(len(index))
-        value[np.arange(len(index)), index] = 1.0
-        for layer, (w, b) in enumerate(zip(problem.weights, problem.biases, strict=True)):
-            value, constant = w @ value, w @ constant + b
-            if layer < len(c.slices):
-                forms.append(value)
-                constants.append(constant)
-                active = on[t, c.slices[layer]]
-                value, constant = value * active[:, None], constant * active
-        outputs.append(value)
-        output_constants.append(constant)
-    stacked, stacked_constants = np.vstack(outputs), np.concatenate(output_constants)
-    rows = problem.rows @ stacked
+    problem, copies = c.problem, c.problem.copies
+    on = domain.lower[0] >= 0.0
+    value, constant = problem.first, problem.first_bias
+    forms, constants = [value], [constant]
+    for layer, (s, w) in enumerate(zip(c.slices, problem.weights, strict=True)):
+        value, constant = value * on[s][:, None], constant * on[s]
+        value = np.matmul(w, value.reshape(copies, w.shape[1], -1)).reshape(copies * len(w), -1)
+        constant = (constant.reshape(copies, -1) @ w.T).reshape(-1) + c.biases[layer + 1]
+        forms.append(value)
+        constants.append(constant)
     return (
-        np.vstack(forms),
-        np.concatenate(constants),
-        rows,
-        problem.rows @ stacked_constants - problem.offsets,
+        np.vstack(forms[:-1]),
+        np.concatenate(constants[:-1]),
+        problem.rows @ value + problem.direct,
+        problem.rows @ constant - problem.offsets,
     )

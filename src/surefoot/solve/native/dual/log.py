@@ -1,56 +1,73 @@
-"""What was done to each sub-domain, in an order in which a checker can follow."""
+"""What was done to each sub-domain, and the steps of a certificate that say it (docs/certificates.md)."""
 
 from __future__ import annotations
 
+from base64 import b64encode
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.network.outward import Array
+from surefoot.solve.native.dual.bounds import Clipped
+from surefoot.solve.native.dual.kernel import MULTIPLIER_GRID, SLOPE_GRID, Compiled
 from surefoot.solve.native.dual.layered import Indices
 
-SLOPE_BITS, MULTIPLIER_BITS = 12, 24  # slopes are multiples of 2^-12, all other multipliers of 2^-24
+MOST_NODES = 50_000  # a log of more sub-domains is given up
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Multipliers:
-    """Dyadic numbers as integers: slopes times 2^12, split multipliers and row weights times 2^24."""
+    """Of a batch: they give an inequality for, or close, the sub-domain of a row."""
 
-    slopes: NDArray[np.uint16]  # one per neuron; of use for undecided neurons only
-    split: Indices  # neurons with a multiplier
-    multipliers: Indices
-    row_weights: Indices
+    theta: Array
+    phase: NDArray[np.int8]
+    lower: Array
+    row_weights: Array
 
 
 @dataclass(frozen=True, slots=True)
 class Split:
     """The node was divided by a neuron's sign or, at an input, into x <= value and x >= value + 1."""
 
-    node: int
     neuron: int  # -1: an input was divided
     input: int
-    value: float
-    below: int  # number of the child with the neuron off, or x <= value
-    above: int
+    value: int
+    below: int  # number of the child with the neuron off, or x <= value; the other one is the next number
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Shrunk:
-    """From here on the node has this box: its newest first-layer split or a dual cut implies it."""
+class Dual:
+    """A cut, or with `closing` the end of a node."""
 
-    node: int
-    low: Array
-    high: Array
-    cut: Multipliers | None
+    of: Multipliers
+    row: int
+    closing: bool
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Closed:
-    """Nothing wanted is in the node: bounds contradict each other, or the dual bound is positive."""
+class Bounds:
+    """Bounds of neurons, from `start` to `end` in the arrays."""
 
-    node: int
-    bound: Multipliers | None  # None: some lower bound exceeds the upper one
+    of: Clipped
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Narrowed:
+    """The box followed from the sign of a neuron, and intervals followed from the box."""
+
+    neuron: int
+    phase: int
+
+
+@dataclass(frozen=True, slots=True)
+class Empty:
+    """Bounds contradict each other."""
+
+
+Entry = Split | Dual | Bounds | Narrowed | Empty
 
 
 @dataclass(slots=True)
@@ -58,32 +75,120 @@ class Log:
     """A growing record; with `wanted` False nothing is kept."""
 
     wanted: bool
-    entries: list[Split | Shrunk | Closed] = field(default_factory=list)
+    entries: dict[int, list[Entry]] = field(default_factory=dict)
     nodes: int = 1
 
     def number(self, count: int) -> Indices:
         """Numbers of that many new nodes."""
         self.nodes += count
+        if self.nodes > MOST_NODES:
+            self.wanted = False
+            self.entries.clear()
         return np.arange(self.nodes - count, self.nodes)
 
-    def add(self, entry: Split | Shrunk | Closed) -> None:
+    def add(self, node: int, entry: Entry) -> None:
         if self.wanted:
-            self.entries.append(entry)
+            self.entries.setdefault(node, []).append(entry)
+
+    def add_bounds(self, nodes: Indices, clipped: Clipped) -> None:
+        """Bounds of a batch whose sub-domains have these numbers."""
+        if self.wanted and len(clipped.rows):
+            ends = np.searchsorted(clipped.rows, np.arange(len(nodes) + 1)).tolist()
+            for node, start, end in zip(nodes.tolist(), ends, ends[1:], strict=False):
+                if end > start:
+                    self.add(node, Bounds(clipped, start, end))
 
 
-def multipliers(theta: Array, phase: NDArray[np.int8], row_weights: Array) -> Multipliers:
-    """The integers of one sub-domain's multipliers, which must be dyadic already."""
-    split = np.flatnonzero((phase != 0) & (theta != 0.0))
-    slopes = np.where(phase == 0, theta, 0.0) * 2**SLOPE_BITS
-    return Multipliers(
-        slopes.astype(np.uint16),
-        split,
-        (theta[split] * 2**MULTIPLIER_BITS).astype(np.int64),
-        (row_weights * 2**MULTIPLIER_BITS).astype(np.int64),
-    )
+@dataclass(frozen=True, slots=True, eq=False)
+class Naming:
+    """How the certificate speaks of neurons and rows."""
+
+    before: tuple[tuple[int, ...], ...]  # value before the ReLU, by layer and copy
+    after: tuple[tuple[int, ...], ...]
+    atoms: tuple[tuple[int, int], ...]  # of every row its atom, and 1 or -1 for the other side of an equality
 
 
-def dyadic(theta: Array, phase: Array | NDArray[np.int8], row_weights: Array) -> tuple[Array, Array]:
-    """The nearest multipliers that the log can hold."""
-    grid = np.where(phase == 0, 2.0**SLOPE_BITS, 2.0**MULTIPLIER_BITS)
-    return np.rint(theta * grid) / grid, np.rint(row_weights * 2.0**MULTIPLIER_BITS) / 2.0**MULTIPLIER_BITS
+def certificate_steps(c: Compiled, log: Log, names: Naming) -> list[object]:
+    """The whole proof, in preorder, about set 0."""
+    written = _Written(c, names)
+    steps: list[object] = []
+    waiting = [0]
+    while waiting:
+        for entry in log.entries.get(waiting.pop(), ()):
+            match entry:
+                case Split(neuron, place, value, below):
+                    value_number, index = written.place(neuron) if neuron >= 0 else (0, place)
+                    steps.append(["split", value_number, index, value])
+                    waiting.extend((below + 1, below))
+                case Dual(of, row, closing):
+                    found = written.multipliers(of, row)
+                    steps.append(["drop", [0], found] if closing else ["cut", [[[0], found]]])
+                case Bounds(of, start, end):
+                    steps.extend(written.bounds(of, start, end))
+                case Narrowed(neuron, phase):
+                    found = {"bounds": [[*written.place(neuron), -phase]]}
+                    steps.append(["cut", [[[0], found]]])
+                    steps.append(["forward", 1, names.before[-1][-1]])
+                case Empty():
+                    steps.append(["drop", [0], {}])
+    return steps
+
+
+class _Written:
+    """Numbers of the search as those of the certificate: all multipliers times one power of two."""
+
+    def __init__(self, c: Compiled, names: Naming) -> None:
+        self.c, self.names = c, names
+        self.grid = float(c.grid[0])
+        self.factor = max(self.grid, MULTIPLIER_GRID)
+        self.widths = c.problem.widths
+        self.starts = [s.start for s in c.slices]
+
+    def place(self, neuron: int) -> tuple[int, int]:
+        """The value before the ReLU and the entry in it."""
+        layer = int(np.searchsorted(self.starts, neuron, side="right")) - 1
+        copy, index = divmod(neuron - self.starts[layer], self.widths[layer])
+        return self.names.before[layer][copy], index
+
+    def multipliers(self, of: Multipliers, row: int) -> dict[str, object]:
+        theta, phase = of.theta[row], of.phase[row]
+        found: dict[str, object] = {}
+        atoms: dict[int, int] = {}
+        for (atom, sign), weight in zip(self.names.atoms, of.row_weights[row].tolist(), strict=True):
+            atoms[atom] = atoms.get(atom, 0) + sign * int(weight * self.factor)
+        if any(atoms.values()):
+            found["atoms"] = [[atom, weight] for atom, weight in atoms.items() if weight]
+        split = np.flatnonzero((phase != 0) & (theta != 0.0))
+        if len(split):
+            numbers = (-phase[split] * theta[split] * self.factor).tolist()
+            pairs = zip(split.tolist(), numbers, strict=True)
+            found["bounds"] = [[*self.place(q), int(number)] for q, number in pairs]
+        slopes = {}
+        decided = np.where(of.lower[row] >= 0.0, SLOPE_GRID, 0.0)
+        every = np.where(phase == 0, theta * SLOPE_GRID, decided).astype(np.uint8)
+        unstable = phase == 0
+        for layer, values in enumerate(self.names.after):
+            width = self.widths[layer]
+            for copy, value in enumerate(values):
+                start = self.starts[layer] + copy * width
+                if unstable[start : start + width].any():
+                    text = b64encode(every[start : start + width].tobytes()).decode()
+                    slopes[str(value)] = [text, None]
+        if slopes:
+            found["slopes"] = slopes
+        return found
+
+    def bounds(self, of: Clipped, start: int, end: int) -> list[object]:
+        by_value: dict[int, list[list[object]]] = {}
+        for i in range(start, end):
+            value, index = self.place(int(of.neurons[i]))
+            entries = by_value.setdefault(value, [])
+            for side, price in ((0, of.lower_price[i]), (1, of.upper_price[i])):
+                entries.append([index, side, _short(float(price) / self.factor)] if price else [index, side])
+        return [["bound", value, entries] for value, entries in by_value.items()]
+
+
+def _short(number: float) -> str:
+    """A positive number of few binary digits, exactly."""
+    top, bottom = number.as_integer_ratio()
+    return f"0x{top:x}p-{bottom.bit_length() - 1}"

@@ -4,20 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from enum import Enum
 
 import numpy as np
 
-from surefoot.network.outward import Array
+from surefoot.network.outward import TINY, Array
 from surefoot.solve.native.dual.ascend import Ascent, Steps, ascend
-from surefoot.solve.native.dual.bounds import tightened
-from surefoot.solve.native.dual.branch import best_neurons, likely_phase
-from surefoot.solve.native.dual.clip import clip_first_layer
-from surefoot.solve.native.dual.contract import contract_by_fresh_splits, contracted, shrinkage
+from surefoot.solve.native.dual.attack import descend, starts
+from surefoot.solve.native.dual.bounds import (
+    Clipped,
+    apply,
+    by_intervals,
+    clip_first_layer,
+    contract_by_fresh_splits,
+    contracted,
+    shrinkage,
+    tighten_deep,
+)
 from surefoot.solve.native.dual.domains import Domains, Stack, joined, root, settle, split_neurons
-from surefoot.solve.native.dual.kernel import Compiled, compiled
+from surefoot.solve.native.dual.kernel import MULTIPLIER_GRID, Compiled, compiled
 from surefoot.solve.native.dual.layered import Indices, Layered, Mask, evaluate
 from surefoot.solve.native.dual.leaf import solve_leaf
-from surefoot.solve.native.dual.log import Closed, Log, Shrunk, Split, dyadic, multipliers
+from surefoot.solve.native.dual.log import Dual, Empty, Log, Multipliers, Narrowed, Split
+
+_IDLE = 0.0  # a bound that gains less than this share of the average gain is left out
+_ATTACKS, _TURNS = 16, 12  # points of an attack of each kind, and steps downhill
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +42,17 @@ class Settings:
     again: float = 0.2  # a box that lost this share of some width is tried again before it is split
     most_rounds: int = 2
     log: bool = False
+    seed: int = 0  # of the attack
     expired: Callable[[], bool] = lambda: False
-    progress: Callable[[int, int], None] = lambda nodes, waiting: None
+    progress: Callable[[int, int, float], None] = lambda nodes, waiting, bound: None
+    accepts: Callable[[Array], bool] = lambda point: True  # whether a point really is a solution
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Refuted:
     """No point satisfies all rows, in exact arithmetic."""
 
+    compiled: Compiled
     log: Log
     nodes: int
 
@@ -51,11 +65,21 @@ class Candidate:
     nodes: int
 
 
+class Limit(Enum):
+    """What ended a search before its end."""
+
+    TIME = "time is up"
+    OPEN = "too many sub-domains are waiting"
+    NODES = "too many sub-domains were looked at"
+    TIES = "some sub-domains without undecided neurons are ties"
+    RANGE = "values of the network may leave the range of float64"
+
+
 @dataclass(frozen=True, slots=True)
 class GaveUp:
     open: int
     bound: float  # the least bound seen among the open sub-domains; they would be closed by a positive one
-    why: str
+    why: Limit
     nodes: int
 
 
@@ -70,7 +94,10 @@ class _Search:
     settings: Settings
     log: Log
     stack: Stack
+    random: np.random.Generator
     nodes: int = 0
+    batches: int = 0
+    next_attack: int = 1
     unresolved: int = 0
     worst: float = np.inf
     found: Array | None = None
@@ -79,67 +106,71 @@ class _Search:
 def refute(problem: Layered, settings: Settings | None = None) -> Answer:
     """Close every sub-domain, or find a point, or say why neither."""
     settings = settings or Settings()
-    if settings.log:
-        settings = replace(settings, steps=replace(settings.steps, dyadic=True))
-    s = _Search(compiled(problem), settings, Log(settings.log), Stack())
+    s = _Search(compiled(problem), settings, Log(settings.log), Stack(), np.random.default_rng(settings.seed))
     if not (np.isfinite(s.c.size.rows).all() and np.isfinite(s.c.size.neurons).all()):
-        return GaveUp(1, -np.inf, "values of the network may leave the range of float64", 0)
+        return GaveUp(1, -np.inf, Limit.RANGE, 0)
     first = root(problem)
-    if not tightened(s.c, first).any():
-        theta = (first.upper > -first.lower).astype(np.float64)
-        weights = dyadic(theta, first.phase, first.row_weights)[1]
-        first = replace(first, theta=theta, row_weights=weights)
-    s.stack.push(first)
-    why = ""
-    while s.stack.count and s.found is None and not why:
+    by_intervals(s.c, first)
+    theta = (first.upper > -first.lower).astype(np.float64)
+    weights = np.rint(first.row_weights * MULTIPLIER_GRID) / MULTIPLIER_GRID
+    s.stack.push(replace(first, theta=theta, row_weights=weights))
+    why: Limit | None = None
+    while s.stack.count and s.found is None and why is None:
         _batch(s, s.stack.pop(settings.batch))
-        settings.progress(s.nodes, s.stack.count)
+        settings.progress(s.nodes, s.stack.count, s.worst)
         why = _limit(s)
     if s.found is not None:
         return Candidate(s.found, s.nodes)
-    if s.stack.count:
+    if s.stack.count and why is not None:
         return GaveUp(s.stack.count + s.unresolved, s.worst, why, s.nodes)
     if s.unresolved:
-        return GaveUp(s.unresolved, s.worst, "some sub-domains without undecided neurons are ties", s.nodes)
-    return Refuted(s.log, s.nodes)
+        return GaveUp(s.unresolved, s.worst, Limit.TIES, s.nodes)
+    return Refuted(s.c, s.log, s.nodes)
 
 
-def _limit(s: _Search) -> str:
+def _limit(s: _Search) -> Limit | None:
     if s.stack.count > s.settings.most_open:
-        return f"more than {s.settings.most_open} sub-domains are waiting"
+        return Limit.OPEN
     if s.nodes > s.settings.most_nodes:
-        return f"more than {s.settings.most_nodes} sub-domains were looked at"
-    return "time is up" if s.settings.expired() else ""
+        return Limit.NODES
+    return Limit.TIME if s.settings.expired() else None
 
 
 def _batch(s: _Search, domains: Domains) -> None:
     """Bound, contract and split one batch."""
     s.nodes += int((domains.rounds == 0).sum())
     domains = _own(domains)
-    low, high = domains.low.copy(), domains.high.copy()
-    contract_by_fresh_splits(s.c, domains)
-    if s.log.wanted:
-        _log_boxes(s, domains, (domains.low != low).any(axis=1) | (domains.high != high).any(axis=1), None)
-    empty = tightened(s.c, domains)
-    if empty.any():
-        for node in domains.node[empty] if s.log.wanted else ():
-            s.log.add(Closed(int(node), None))
-        domains = domains.take(~empty)
+    gained = contract_by_fresh_splits(s.c, domains)
+    if gained.any():
+        _narrow(s, domains, gained)
+    if len(s.c.slices) > 1:
+        for clipped in tighten_deep(s.c, domains, domains.phase == 0):
+            s.log.add_bounds(domains.node, clipped)
+    domains = _without_empty(s, domains)
     if not len(domains):
         return
     settle(domains)
     a = ascend(s.c, domains, s.settings.steps)
-    if s.log.wanted:
-        for i in np.flatnonzero(a.closed):
-            found = multipliers(a.theta[i], domains.phase[i], a.row_weights[i])
-            s.log.add(Closed(int(domains.node[i]), found))
+    if s.log.wanted and a.closed.any():
+        of = Multipliers(a.theta, domains.phase, domains.lower, a.row_weights)
+        for i in np.flatnonzero(a.closed).tolist():
+            s.log.add(int(domains.node[i]), Dual(of, i, closing=True))
     if not len(a.open):
         return
     s.worst = min(s.worst, float(a.bound.min()))
-    if not _try(s, a.points, domains.low[a.open], domains.high[a.open]) and not _try(
-        s, a.last, domains.low[a.open], domains.high[a.open]
-    ):
-        _proceed(s, domains, a)
+    low, high = domains.low[a.open], domains.high[a.open]
+    if not (_try(s, a.points, low, high) or _try(s, a.last, low, high) or _attack(s, a)):
+        _proceed(s, replace(domains, theta=a.theta, row_weights=a.row_weights).take(a.open), a)
+
+
+def _narrow(s: _Search, domains: Domains, gained: Mask) -> None:
+    """Intervals, in place, for boxes that became smaller."""
+    part = domains.take(gained)
+    by_intervals(s.c, part)
+    domains.lower[gained], domains.upper[gained] = part.lower, part.upper
+    phases = np.take_along_axis(part.phase, part.fresh[:, None], axis=1)[:, 0]
+    for node, neuron, phase in zip(part.node.tolist(), part.fresh.tolist(), phases.tolist(), strict=True):
+        s.log.add(node, Narrowed(neuron, phase))
 
 
 def _own(domains: Domains) -> Domains:
@@ -148,6 +179,8 @@ def _own(domains: Domains) -> Domains:
         domains,
         low=domains.low.copy(),
         high=domains.high.copy(),
+        cut=domains.cut.copy(),
+        limit=domains.limit.copy(),
         lower=domains.lower.copy(),
         upper=domains.upper.copy(),
         phase=domains.phase.copy(),
@@ -155,44 +188,117 @@ def _own(domains: Domains) -> Domains:
     )
 
 
+def _without_empty(s: _Search, domains: Domains) -> Domains:
+    empty = _empty(domains)
+    if not empty.any():
+        return domains
+    for node in domains.node[empty].tolist():
+        s.log.add(node, Empty())
+    return domains.take(~empty)
+
+
+def _empty(domains: Domains) -> Mask:
+    gone: Mask = np.asarray((domains.low > domains.high).any(axis=1))
+    return gone | np.asarray((domains.lower > domains.upper).any(axis=1))
+
+
 def _try(s: _Search, points: Array, low: Array, high: Array) -> bool:
     """Keep the first of these points that satisfies all rows."""
     problem = s.c.problem
     points = np.where(problem.whole, np.rint(points), points)
     points = np.minimum(np.maximum(points, low), high)
-    good = (evaluate(problem, points) @ problem.rows.T <= problem.offsets).all(axis=1)
-    for i in np.flatnonzero(good):
+    good = (evaluate(problem, points)[0] <= 0.0).all(axis=1)
+    for i in np.flatnonzero(good).tolist():
         # Once more alone: another order of summation may decide a tie otherwise.
-        if (evaluate(problem, points[i : i + 1]) @ problem.rows.T <= problem.offsets).all():
+        if (evaluate(problem, points[i : i + 1])[0] <= 0.0).all() and s.settings.accepts(points[i]):
             s.found = points[i]
             return True
     return False
 
 
-def _proceed(s: _Search, domains: Domains, a: Ascent) -> None:
+def _attack(s: _Search, a: Ascent) -> bool:
+    """Now and then, ever more rarely: go downhill from what the relaxation likes, and from anywhere."""
+    s.batches += 1
+    if s.batches < s.next_attack:
+        return False
+    s.next_attack = 4 * s.batches
+    problem = s.c.problem
+    points = np.concatenate([a.points[:_ATTACKS], starts(problem, s.random, _ATTACKS)])
+    points, worst = descend(problem, points, s.random, _TURNS)
+    best = int(worst.argmin())
+    return bool(worst[best] <= 0.0) and _try(s, points[best : best + 1], problem.low, problem.high)
+
+
+def _proceed(s: _Search, still: Domains, a: Ascent) -> None:
     """Contract the open sub-domains; look at some again, split the others."""
-    still = replace(domains, theta=a.theta, row_weights=a.row_weights).take(a.open)
+    if s.log.wanted:
+        of = Multipliers(still.theta, still.phase.copy(), still.lower.copy(), still.row_weights)
+        for i, node in enumerate(still.node.tolist()):
+            s.log.add(node, Dual(of, i, closing=False))
     low, high = contracted(still.low, still.high, a.slopes, a.room, s.c.problem.whole)
     gain = shrinkage(still, low, high)
     limit = a.room + np.einsum("ij,ij->i", a.slopes, a.last)
     still = replace(still, low=low, high=high, cut=a.slopes, limit=limit)
-    if s.log.wanted:
-        _log_boxes(s, still, np.ones(len(still), dtype=np.bool_), a)
-    clip_first_layer(s.c, still)
+    clipped = _worthwhile(s.c, still, a)
+    apply(still, clipped)
+    s.log.add_bounds(still.node, clipped)
+    empty = _empty(still)
+    for node in still.node[empty].tolist():
+        s.log.add(node, Empty())
     settle(still)
-    empty = (low > high).any(axis=1)
-    for node in still.node[empty] if s.log.wanted else ():
-        s.log.add(Closed(int(node), None))
     again = (gain > s.settings.again) & (still.rounds < s.settings.most_rounds) & ~empty
-    neurons = best_neurons(still, a)
-    for i in np.flatnonzero((neurons < 0) & ~again & ~empty):
-        _leaf(s, still.part(int(i), int(i) + 1))
+    neurons = _best_neurons(still, a)
+    for i in np.flatnonzero((neurons < 0) & ~again & ~empty).tolist():
+        _leaf(s, still.part(i, i + 1))
     split = (neurons >= 0) & ~again & ~empty
     if split.any():
-        _split(s, still.take(split), neurons[split], likely_phase(a, neurons)[split] > 0)
+        _split(s, still.take(split), neurons[split], _likely_on(a, neurons)[split])
     if again.any():
         more = still.take(again)
         s.stack.push(replace(more, rounds=more.rounds + 1, fresh=np.full(len(more), -1)))
+
+
+def _worthwhile(c: Compiled, still: Domains, a: Ascent) -> Clipped:
+    """Bounds of undecided neurons of the first layer whose chord is in use, where they gain enough."""
+    s = c.slices[0]
+    lower, upper = still.lower[:, s], still.upper[:, s]
+    wanted = (still.phase[:, s] == 0) & (a.after[:, s] < 0.0) & (lower < 0.0) & (upper > 0.0)
+    clipped = clip_first_layer(c, still, wanted)
+    place = (clipped.rows, clipped.neurons)
+    old, new = (
+        _gap(lower[place], upper[place]),
+        _gap(np.maximum(lower[place], clipped.lower), np.minimum(upper[place], clipped.upper)),
+    )
+    gain = -a.after[place] * (old - new)
+    total = np.bincount(clipped.rows, gain, minlength=len(still))
+    count = np.bincount(clipped.rows, minlength=len(still))
+    return clipped.take(gain > (_IDLE * total / np.maximum(count, 1))[clipped.rows])
+
+
+def _gap(lower: Array, upper: Array) -> Array:
+    """The largest distance between ReLU and chord."""
+    found: Array = np.maximum(-lower, 0.0) * np.maximum(upper, 0.0) / np.maximum(upper - lower, TINY)
+    return found
+
+
+def _best_neurons(domains: Domains, a: Ascent) -> Indices:
+    """The neuron of each open sub-domain whose relaxation may cost most; -1 if no neuron is undecided.
+
+    The cost is the coefficient times the largest gap between chord and ReLU. Where the line below is in use
+    it counts little: its slope is free to fit.
+    """
+    undecided = domains.phase == 0
+    gap = _gap(domains.lower, domains.upper)
+    score = gap * np.maximum(-a.after, 0.001 * a.after) + TINY
+    best = np.where(undecided, score, -1.0).argmax(axis=1)
+    found: Indices = np.where(undecided.any(axis=1), best, -1)
+    return found
+
+
+def _likely_on(a: Ascent, neurons: Indices) -> Mask:
+    """Where the averaged point of the relaxation has the neuron on."""
+    on: Mask = np.take_along_axis(a.before, neurons[:, None], axis=1)[:, 0] >= 0.0
+    return on
 
 
 def _split(s: _Search, parents: Domains, neurons: Indices, on_first: Mask) -> None:
@@ -200,8 +306,9 @@ def _split(s: _Search, parents: Domains, neurons: Indices, on_first: Mask) -> No
     numbers = s.log.number(2 * len(parents))
     off, on = replace(off, node=numbers[::2]), replace(on, node=numbers[1::2])
     if s.log.wanted:
-        for parent, neuron, number in zip(parents.node, neurons, numbers[::2], strict=True):
-            s.log.add(Split(int(parent), int(neuron), -1, 0.0, int(number), int(number) + 1))
+        each = zip(parents.node.tolist(), neurons.tolist(), numbers[::2].tolist(), strict=True)
+        for parent, neuron, number in each:
+            s.log.add(parent, Split(neuron, -1, 0, number))
     # What is pushed last is looked at first.
     children = joined([off, on])
     count = len(parents)
@@ -217,8 +324,8 @@ def _leaf(s: _Search, domain: Domains) -> None:
         return
     checked = ascend(s.c, solved.domain, replace(s.settings.steps, count=0))
     if checked.closed[0]:
-        found = multipliers(checked.theta[0], domain.phase[0], checked.row_weights[0])
-        s.log.add(Closed(int(domain.node[0]), found))
+        of = Multipliers(checked.theta, domain.phase, domain.lower, checked.row_weights)
+        s.log.add(int(domain.node[0]), Dual(of, 0, closing=True))
         return
     inside = solve_leaf(s.c, domain, keep_phases=True)
     points = [leaf.point for leaf in (inside, solved) if leaf is not None]
@@ -239,14 +346,7 @@ def _split_input(s: _Search, domain: Domains, point: Array, whole: Mask) -> None
     value = float(np.clip(np.floor(point[chosen]), domain.low[0, chosen], domain.high[0, chosen] - 1.0))
     below, above = domain.high.copy(), domain.low.copy()
     below[0, chosen], above[0, chosen] = value, value + 1.0
-    numbers = s.log.number(2)
-    fresh, rounds = np.full(1, -1), np.zeros(1, dtype=np.int64)
-    s.log.add(Split(int(domain.node[0]), -1, chosen, value, int(numbers[0]), int(numbers[1])))
-    s.stack.push(replace(domain, high=below, node=numbers[:1], fresh=fresh, rounds=rounds))
-    s.stack.push(replace(domain, low=above, node=numbers[1:], fresh=fresh, rounds=rounds))
-
-
-def _log_boxes(s: _Search, domains: Domains, changed: Mask, a: Ascent | None) -> None:
-    for i in np.flatnonzero(changed):
-        cut = None if a is None else multipliers(domains.theta[i], domains.phase[i], domains.row_weights[i])
-        s.log.add(Shrunk(int(domains.node[i]), domains.low[i], domains.high[i], cut))
+    numbers, rounds, fresh = s.log.number(2), np.zeros(1, dtype=np.int64), np.full(1, -1)
+    s.log.add(int(domain.node[0]), Split(-1, chosen, int(value), int(numbers[0])))
+    s.stack.push(replace(domain, high=below, node=numbers[:1], rounds=rounds, fresh=fresh))
+    s.stack.push(replace(domain, low=above, node=numbers[1:], rounds=rounds, fresh=fresh))

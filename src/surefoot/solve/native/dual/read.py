@@ -1,0 +1,270 @@
+"""From a lowered query to questions about k copies of a ReLU chain, and back from points to assignments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import inf, nextafter
+
+import numpy as np
+
+from surefoot.network.exact import exact_outputs
+from surefoot.network.outward import TINY, Array
+from surefoot.problem.environment import Bool, Int, Real
+from surefoot.problem.network import Activation, Affine, Network, Shape
+from surefoot.query.bounds import Interval, declared, float32_within, intersect, is_empty
+from surefoot.query.claim import written
+from surefoot.query.formula import All, AnyOf, Atom, Formula, Relation
+from surefoot.query.linear import Linear, constant, linearise, minus, scaled, variable
+from surefoot.query.query import NetworkCall, Query
+from surefoot.solve.native.dual.layered import Layered, Reading, layered
+from surefoot.solve.native.dual.log import Naming
+from surefoot.solve.native.names import dependence, exactly_scaled, substituted
+
+_SINGLE_UNIT, _SINGLE_TINY = 2.0**-24, 2.0**-126
+
+Choice = tuple[int, int]
+
+
+def chain(network: Network) -> tuple[tuple[Array, ...], tuple[Array, ...]] | None:
+    """Weights and biases of a network that alternates affine and ReLU nodes and begins and ends affine."""
+    weights, biases = [], []
+    for number, node in enumerate(network.nodes):
+        match node:
+            case Affine(source, w, b) if source == number and number % 2 == 0:
+                weights.append(np.asarray(w, dtype=np.float64))
+                biases.append(np.asarray(b, dtype=np.float64))
+            case Activation(source, Shape.RELU, _) if source == number and number % 2 == 1:
+                pass
+            case _:
+                return None
+    return (tuple(weights), tuple(biases)) if len(network.nodes) % 2 and len(weights) > 1 else None
+
+
+def alternatives(formulas: Sequence[Formula], most: int) -> list[tuple[list[Choice], list[Atom]]] | None:
+    """Every way to choose from the disjunctions: the choices as a certificate has them, and all atoms.
+
+    None if there are more than `most`.
+    """
+    found: list[tuple[list[Choice], list[Atom]]] = []
+    waiting: list[tuple[list[Choice], list[Formula]]] = [([], list(_flat(formulas)))]
+    while waiting:
+        choices, parts = waiting.pop()
+        place = next((i for i, part in enumerate(parts) if isinstance(part, AnyOf)), None)
+        if place is None:
+            found.append((choices, [part for part in parts if isinstance(part, Atom)]))
+            if len(found) > most:
+                return None
+            continue
+        chosen = parts[place]
+        assert isinstance(chosen, AnyOf)
+        if len(chosen.parts) > most:
+            return None
+        rest = parts[:place] + parts[place + 1 :]
+        waiting.extend(
+            ([*choices, (place, i)], [*rest, *_flat([part])])
+            for i, part in reversed(list(enumerate(chosen.parts)))
+        )
+    return found
+
+
+def _flat(formulas: Sequence[Formula]) -> Iterator[Formula]:
+    for formula in formulas:
+        if isinstance(formula, All):
+            yield from _flat(formula.parts)
+        else:
+            yield formula
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Case:
+    """One way to choose from the disjunctions."""
+
+    query: Query
+    choices: list[Choice]
+    definitions: list[tuple[str, int]]  # variable, and the conjunct that defines it
+    defined: Mapping[str, Linear]
+    names: tuple[str, ...]  # the free quantities
+    bounds: tuple[tuple[Fraction, Fraction], ...]
+    calls: tuple[NetworkCall, ...]
+    inputs: tuple[tuple[Linear, ...], ...]  # of every call, over free quantities
+    atoms: tuple[Atom, ...]  # over free quantities and outputs
+
+    def frame(self) -> dict[str, object]:
+        """The certificate's case without its steps."""
+        found: dict[str, object] = {}
+        if self.choices:
+            found["choose"] = [list(choice) for choice in self.choices]
+        if self.definitions:
+            found["define"] = [list(definition) for definition in self.definitions]
+        found["atoms"] = [[atom.relation.value, written(atom.linear)] for atom in self.atoms]
+        found["sets"] = [list(range(len(self.atoms)))]
+        return found
+
+    def assignment(self, point: Array) -> dict[str, bool | int | Fraction]:
+        """Exact values of all quantities from those of the free ones, moved to where they can be."""
+        kinds = {q.name: q.kind for q in self.query.quantities}
+        values: dict[str, Fraction] = {}
+        for name, (low, high), near in zip(self.names, self.bounds, point.tolist(), strict=True):
+            value, kind = Fraction(near), kinds[name]
+            if isinstance(kind, Bool | Int):
+                value = Fraction(round(value))
+            elif kind.float32:
+                value = float32_within(value, (low, high))
+            values[name] = min(max(value, low), high)
+        for call, inputs in zip(self.calls, self.inputs, strict=True):
+            outputs = exact_outputs(call.network, [form.at(values) for form in inputs])
+            values.update(zip(call.outputs, outputs, strict=True))
+        for name, form in self.defined.items():
+            values[name] = form.at(values)
+        return {name: _typed(kind, values[name]) for name, kind in kinds.items()}
+
+
+def _typed(kind: Bool | Int | Real, value: Fraction) -> bool | int | Fraction:
+    if isinstance(kind, Bool) and value in (0, 1):
+        return bool(value)
+    return int(value) if isinstance(kind, Int) and value.denominator == 1 else value
+
+
+def case_of(query: Query, choices: list[Choice], conjuncts: list[Atom], least_inputs: int) -> Case | None:
+    """What is to be shown for one choice; None if some call reads another one's output, or bounds miss."""
+    known = dependence(query, conjuncts)
+    remaining, definitions = set(known.used), []
+    names_defined = iter(known.defined)
+    for place, atom in enumerate(conjuncts):
+        if atom in remaining:
+            remaining.discard(atom)
+            definitions.append((next(names_defined), place))
+    outputs = {name for call in query.calls for name in call.outputs}
+    free = [q.name for q in query.quantities if q.name not in known.defined and q.name not in outputs]
+    inputs = tuple(
+        tuple(substituted(linearise(term), known.defined) for term in call.inputs) for call in query.calls
+    )
+    read = {name for forms in inputs for form in forms for name, _ in form.coefficients}
+    if len(read) < least_inputs or not read <= set(free):
+        return None
+    box = declared(query.quantities)
+    for atom in conjuncts:
+        _narrow(atom, free, box)
+    ends = [box[name] for name in free]
+    if any(None in pair or is_empty(pair) for pair in ends):
+        return None
+    parts = [atom for atom in conjuncts if atom not in known.used]
+    for quantity in query.quantities:
+        if quantity.name in known.defined or quantity.name in outputs:
+            low, high = box[quantity.name]
+            value = variable(quantity.name)
+            if low is not None:
+                parts.append(Atom(minus(constant(low), value), Relation.LE))
+            if high is not None:
+                parts.append(Atom(minus(value, constant(high)), Relation.LE))
+    atoms = dict.fromkeys(
+        Atom(exactly_scaled(substituted(atom.linear, known.defined)), atom.relation) for atom in parts
+    )
+    if not atoms or any(atom.linear.is_constant() for atom in atoms):
+        return None
+    bounds = tuple((low, high) for low, high in ends if low is not None and high is not None)
+    return Case(
+        query, choices, definitions, known.defined, tuple(free), bounds, query.calls, inputs, tuple(atoms)
+    )
+
+
+def _narrow(atom: Atom, free: Sequence[str], box: dict[str, Interval]) -> None:
+    """A comparison with one free quantity bounds it."""
+    if len(atom.linear.coefficients) != 1 or atom.linear.coefficients[0][0] not in free:
+        return
+    ((name, factor),) = atom.linear.coefficients
+    end = -atom.linear.constant / factor
+    both = atom.relation is Relation.EQ
+    box[name] = intersect(
+        box[name], (end if factor < 0 or both else None, end if factor > 0 or both else None)
+    )
+
+
+def question(case: Case, weights: tuple[Array, ...], biases: tuple[Array, ...]) -> tuple[Layered, Naming]:
+    """The case in float64, weakened by errors of representation; and how a certificate names its parts."""
+    count = len(case.names)
+    place = {name: i for i, name in enumerate(case.names)}
+    low = np.array([_below(a) for a, _ in case.bounds])
+    high = np.array([-_below(-b) for _, b in case.bounds])
+    size = np.maximum(np.abs(low), np.abs(high))
+    outputs = {name: i for i, name in enumerate(name for call in case.calls for name in call.outputs)}
+    whole = {q.name for q in case.query.quantities if isinstance(q.kind, Bool | Int)}
+    rows, direct, offsets, errors, atoms = [], [], [], [], []
+    size_of_outputs = np.zeros(len(outputs))
+    for number, atom in enumerate(case.atoms):
+        signs = (1, -1) if atom.relation is Relation.EQ else (1,)
+        for sign in signs:
+            form = scaled(atom.linear, Fraction(sign))
+            row, own = np.zeros((2, len(outputs))), np.zeros((2, count))
+            for name, exact in form.coefficients:
+                target, i = (own, place[name]) if name in place else (row, outputs[name])
+                target[:, i] = _near(exact)
+            offset, missed = _near(-form.constant)
+            rows.append(row)
+            direct.append(own)
+            offsets.append(offset)
+            errors.append(missed)
+            atoms.append((number, sign))
+    for i, slack in enumerate(s for call in case.calls for s in (call.slack or (0,) * len(call.outputs))):
+        if not case.calls[0].float32:
+            size_of_outputs[i] = -_below(Fraction(-slack))
+    stacked, own_stacked = np.array(rows), np.array(direct)
+    problem = layered(
+        weights,
+        biases,
+        low,
+        high,
+        stacked[:, 0],
+        np.array(offsets),
+        reading=_reading(case, place, size),
+        whole=np.array([name in whole for name in case.names]),
+        direct=own_stacked[:, 0],
+        row_errors=stacked[:, 1],
+        direct_errors=own_stacked[:, 1],
+        offset_errors=np.array(errors)
+        + (np.abs(stacked[:, 0]) + stacked[:, 1]) @ size_of_outputs * (1 + 1e-12),
+    )
+    span = len(case.calls[0].network.nodes) + 1
+    first = [1 + t * span for t in range(len(case.calls))]
+    layers = range(len(weights) - 1)
+    return problem, Naming(
+        tuple(tuple(start + 1 + 2 * layer for start in first) for layer in layers),
+        tuple(tuple(start + 2 + 2 * layer for start in first) for layer in layers),
+        tuple(atoms),
+    )
+
+
+def _reading(case: Case, place: Mapping[str, int], size: Array) -> Reading:
+    """The inputs of all calls; in float32 whatever is no float32 quantity alone is rounded."""
+    kinds = {q.name: q.kind for q in case.query.quantities}
+    single = case.calls[0].float32
+    shape = (len(case.calls), case.calls[0].network.width)
+    maps, shift, errors = np.zeros((*shape, len(size))), np.zeros(shape), np.zeros(shape)
+    for t, forms in enumerate(case.inputs):
+        for i, form in enumerate(forms):
+            shift[t, i], errors[t, i] = _near(form.constant)
+            for name, exact in form.coefficients:
+                near, missed = _near(exact)
+                maps[t, i, place[name]] = near
+                errors[t, i] += missed * size[place[name]]
+            kind = kinds[form.coefficients[0][0]] if len(form.coefficients) == 1 else None
+            alone = isinstance(kind, Real) and kind.float32 and form.coefficients[0][1] == 1
+            if single and not (alone and not form.constant):
+                largest = np.abs(maps[t, i]) @ size + abs(shift[t, i]) + errors[t, i]
+                errors[t, i] += (_SINGLE_UNIT * largest + _SINGLE_TINY) * (1 + 1e-9)
+    errors *= 1 + 1e-12
+    return Reading(maps, shift, errors, single)
+
+
+def _near(exact: Fraction) -> tuple[float, float]:
+    """The nearest float64 and an upper bound of what it misses."""
+    near = float(exact)
+    missed = abs(exact - Fraction(near))
+    return near, float(missed) * (1 + 1e-12) + TINY if missed else 0.0
+
+
+def _below(value: Fraction) -> float:
+    near = float(value)
+    return near if near <= value else nextafter(near, -inf)

@@ -1,0 +1,167 @@
+"""Queries that the dual search takes: its answers agree with splitting inputs, and solutions are exact."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import pairwise
+from time import monotonic
+
+import numpy as np
+import pytest
+
+from surefoot.problem.environment import Int, Real
+from surefoot.problem.network import Activation, Affine, Network, Shape, frozen
+from surefoot.problem.term import Apply, Const, Op, Term, Var, disjunction
+from surefoot.query.bounds import whole_names
+from surefoot.query.formula import normal, sharpen
+from surefoot.query.lower import lower
+from surefoot.query.query import Answer, NetworkCall, Quantity, Query, Sat, Undecided, Unsat, Why
+from surefoot.query.satisfies import satisfies
+from surefoot.solve.native.dual.route import attempt
+from surefoot.solve.native.solver import decide
+
+
+def relu_network(random: np.random.Generator, *widths: int) -> Network:
+    nodes: list[Affine | Activation] = []
+    for i, (n, m) in enumerate(pairwise(widths)):
+        if i:
+            nodes.append(Activation(len(nodes), Shape.RELU))
+        weights = random.normal(0, 1, (m, n)) if random.random() < 0.7 else random.integers(-2, 3, (m, n))
+        nodes.append(Affine(len(nodes), frozen(weights), frozen(np.round(random.normal(0, 0.5, m), 2))))
+    return Network(widths[0], tuple(nodes))
+
+
+def random_query(seed: int, *, float32: bool = False) -> Query:
+    """Two calls over shared inputs, plain or affine; constraints over outputs, inputs, alternatives."""
+    random = np.random.default_rng(seed)
+    inputs, outputs = int(random.integers(2, 5)), int(random.integers(1, 3))
+    network = relu_network(
+        random, inputs, *random.integers(2, 5, int(random.integers(1, 3))).tolist(), outputs
+    )
+    free = [f"x{i}" for i in range(inputs + 1)]
+    quantities = []
+    for name in free:
+        low = Fraction(int(random.integers(-20, 10)), 10)
+        if random.random() < 0.2:
+            quantities.append(Quantity(name, Int(int(low) - 1, int(low) + 1)))
+        else:
+            quantities.append(Quantity(name, Real(low, low + Fraction(int(random.integers(0, 25)), 10))))
+    calls = []
+    for t in range(2):
+        reads: list[Term] = [Var(free[i + t]) for i in range(inputs)]
+        if random.random() < 0.3:
+            reads[0] = (reads[0] + Var(free[-1])) * Const(Fraction(1, 3))
+        names = tuple(f"y{t}_{i}" for i in range(outputs))
+        quantities.extend(Quantity(name, Real()) for name in names)
+        slack = (Fraction(1, 10**5),) * outputs if float32 else ()
+        calls.append(NetworkCall(network, tuple(reads), names, slack, float32))
+    everything = [Var(name) for call in calls for name in call.outputs] + [Var(free[0])]
+
+    def row() -> Term:
+        weights = random.integers(-2, 3, len(everything)).tolist()
+        total: Term = Const(Fraction(int(random.integers(-15, 16)), 10))
+        for weight, variable in zip(weights, everything, strict=True):
+            if weight:
+                total = total + Const(weight) * variable
+        return total <= Const(0)
+
+    constraints = [row() for _ in range(int(random.integers(1, 4)))]
+    if random.random() < 0.4:
+        constraints.append(disjunction((row(), Apply(Op.AND, (row(), row())))))
+    if random.random() < 0.3:
+        quantities.append(Quantity("sum", Real(-3, 3)))
+        constraints.append(Apply(Op.EQ, (Var("sum"), Var(free[0]) + Var(free[1]))))
+    return Query(tuple(quantities), tuple(constraints), tuple(calls))
+
+
+def attempted(query: Query, least_inputs: int = 1, seconds: float = 10.0) -> Answer | None:
+    lowered = lower(query).query
+    whole = whole_names(lowered.quantities)
+    formulas = tuple(sharpen(normal(c), whole) for c in lowered.constraints)
+    return attempt(lowered, formulas, monotonic() + seconds, least_inputs=least_inputs)
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_agrees_with_splitting_inputs(block: int) -> None:
+    taken = 0
+    for seed in range(30 * block, 30 * block + 30):
+        query = random_query(seed)
+        answer = attempted(query)
+        if answer is None or isinstance(answer, Undecided):
+            continue
+        taken += 1
+        if isinstance(answer, Sat):
+            assert satisfies(query, answer.assignment) is None, seed
+        else:
+            other = decide(query, seconds=5)
+            assert not isinstance(other, Sat), seed
+            assert isinstance(answer, Unsat)
+            assert answer.proof is not None, seed
+    assert taken >= 20
+
+
+def test_solutions_are_found() -> None:
+    """Where splitting inputs finds a solution, so does this search."""
+    missed = 0
+    for seed in range(200, 240):
+        query = random_query(seed)
+        if isinstance(decide(query, seconds=5), Sat):
+            answer = attempted(query)
+            assert not isinstance(answer, Unsat), seed
+            missed += not isinstance(answer, Sat)
+    assert missed <= 1
+
+
+def test_float32_evaluation_is_allowed_for() -> None:
+    """1 - x over x >= 1 is 0 in exact arithmetic, but a float32 x may be rounded down from above 1."""
+    low = Fraction(1) + Fraction(1, 10**9)
+    network = Network(
+        7,
+        (
+            Affine(0, frozen(np.full((1, 7), -1.0)), frozen([7.0])),
+            Activation(1, Shape.RELU),
+            Affine(2, frozen([[1.0]]), frozen([0.0])),
+        ),
+    )
+    names = [f"x{i}" for i in range(7)]
+    quantities = (*(Quantity(n, Real(low, Fraction(2))) for n in names), Quantity("y", Real()))
+    reads = tuple(Var(n) for n in names)
+    wish = (Const(Fraction(1, 10**9)) <= Var("y"),)
+    real = Query(quantities, wish, (NetworkCall(network, reads, ("y",)),))
+    assert isinstance(attempted(real), Unsat)
+    slack = (Fraction(1, 10**5),)
+    single = Query(quantities, wish, (NetworkCall(network, reads, ("y",), slack, float32=True),))
+    assert not isinstance(attempted(single), Unsat)
+
+
+def test_what_is_not_taken() -> None:
+    random = np.random.default_rng(0)
+    network = relu_network(random, 3, 4, 1)
+    quantities = (
+        *(Quantity(f"x{i}", Real(-1, 1)) for i in range(3)),
+        Quantity("y", Real()),
+        Quantity("z", Real()),
+    )
+    plain = NetworkCall(network, tuple(Var(f"x{i}") for i in range(3)), ("y",))
+    wish = (Const(100) <= Var("y"),)
+    assert isinstance(attempted(Query(quantities[:4], wish, (plain,))), Unsat)
+    assert attempted(Query(quantities[:4], wish, (plain,)), least_inputs=7) is None  # few inputs
+    smooth = Network(3, (*network.nodes[:1], Activation(1, Shape.TANH), *network.nodes[2:]))
+    called = NetworkCall(smooth, plain.inputs, ("y",))
+    assert attempted(Query(quantities[:4], wish, (called,))) is None  # no ReLU
+    chained = NetworkCall(network, (Var("x0"), Var("x1"), Var("y")), ("z",))
+    assert attempted(Query(quantities, wish, (plain, chained))) is None  # one call reads another
+    unbounded = (Quantity("x0", Real()), *quantities[1:4])
+    assert attempted(Query(unbounded, wish, (plain,))) is None
+
+
+def test_time_is_limited() -> None:
+    random = np.random.default_rng(1)
+    network = relu_network(random, 30, 64, 64, 1)
+    quantities = (*(Quantity(f"x{i}", Real(-1, 1)) for i in range(30)), Quantity("y", Real()))
+    call = NetworkCall(network, tuple(Var(f"x{i}") for i in range(30)), ("y",))
+    started = monotonic()
+    answer = attempted(Query(quantities, (Const(900) <= Var("y"),), (call,)), seconds=0.5)
+    assert monotonic() - started < 3.0
+    assert isinstance(answer, Undecided)
+    assert answer.why is Why.TIMEOUT
