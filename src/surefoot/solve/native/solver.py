@@ -19,7 +19,7 @@ from surefoot.query.lower import Lowered, lower
 from surefoot.query.query import Answer, Query, Sat, Undecided, Unsat, Why
 from surefoot.solve.native.cases import cases
 from surefoot.solve.native.compile import compile_query
-from surefoot.solve.native.dual.route import attempt
+from surefoot.solve.native.dual.route import Neurons, either
 from surefoot.solve.native.search import Closed, Search
 from surefoot.solve.native.witness import satisfied
 from surefoot.solve.protocol import Ask
@@ -70,9 +70,23 @@ def decide(
     lowered, formulas, box = _normal_form(query)
     if any(is_empty(b) for b in box.values()):
         return Unsat()
-    by_neurons = attempt(lowered.query, formulas, deadline, seed=seed, batch=batch)
-    if by_neurons is not None:
-        return _lifted(query, lowered, by_neurons)
+    answer = either(
+        Neurons(lowered.query, formulas, seed=seed, batch=batch),
+        lambda until: _by_inputs(lowered, formulas, box, seed, batch, until, log),
+        deadline,
+    )
+    return _lifted(query, lowered, answer)
+
+
+def _by_inputs(
+    lowered: Lowered,
+    formulas: tuple[Formula, ...],
+    box: dict[str, Interval],
+    seed: int,
+    batch: int,
+    deadline: float,
+    log: list[Closed] | None,
+) -> Answer:
     doubt: Undecided | None = None
     for case, known in _cases(lowered, formulas, box):
         if monotonic() > deadline:
@@ -82,7 +96,6 @@ def decide(
             continue
         search = Search(lowered.query, problem, batch, deadline, np.random.default_rng(seed), log)
         answer = search.run()
-        answer = _lifted(query, lowered, answer)
         if isinstance(answer, Sat):
             return answer
         if isinstance(answer, Undecided):

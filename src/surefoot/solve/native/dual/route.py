@@ -8,6 +8,7 @@ a question of its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from time import monotonic
 
 import numpy as np
@@ -19,66 +20,127 @@ from surefoot.query.formula import Formula
 from surefoot.query.query import Answer, Json, Number, Proof, Query, Sat, Undecided, Unsat, Why
 from surefoot.solve.native.dual.attack import descend
 from surefoot.solve.native.dual.layered import Layered
-from surefoot.solve.native.dual.log import certificate_steps
+from surefoot.solve.native.dual.log import Naming, certificate_steps
 from surefoot.solve.native.dual.read import Case, alternatives, case_of, chain, question
-from surefoot.solve.native.dual.search import Candidate, GaveUp, Limit, Refuted, Settings, refute
+from surefoot.solve.native.dual.search import (
+    Candidate,
+    GaveUp,
+    Limit,
+    Refuted,
+    Search,
+    Settings,
+    resumed,
+    started,
+)
 from surefoot.solve.native.witness import satisfied
 
 LEAST_INPUTS = 7  # below, splitting inputs is better
 MOST_CASES = 16
+_FIRST_SECONDS = 0.25  # of the search by neurons before the other one starts
 _BYTES = 900_000_000  # of sub-domains that wait
 
 
-def attempt(
-    query: Query,
-    formulas: Sequence[Formula],
-    deadline: float,
-    *,
-    seed: int = 0,
-    batch: int = 256,
-    least_inputs: int = LEAST_INPUTS,
-    progress: Callable[[str], None] = lambda text: None,
-) -> Answer | None:
-    """The answer to a lowered query whose constraints are `formulas`; None: not a query for this search.
+def either(by_neurons: Neurons, by_inputs: Callable[[float], Answer], deadline: float) -> Answer:
+    """The first answer of two searches that take turns, each longer than the one before.
 
-    `deadline` is a time of `monotonic`. A `Sat` satisfies the lowered query exactly.
+    Neither is better for all networks with many inputs. The first goes on where it was, the second starts
+    afresh with the time until which it may work; it gets all the time if the first does not take the query.
     """
-    cases = _cases(query, formulas, least_inputs)
-    if cases is None:
-        return None
-    layers = chain(query.calls[0].network)
-    assert layers is not None
-    proved: list[Json] = []
-    for case in cases:
+    share, answer = _FIRST_SECONDS, by_neurons(min(deadline, monotonic() + _FIRST_SECONDS))
+    while answer is None or isinstance(answer, Undecided):
+        share = 2 * share
+        until = deadline if answer is None or answer.why is Why.MEMORY else monotonic() + share
+        answer = by_inputs(min(deadline, until))
+        if not isinstance(answer, Undecided) or until >= deadline:
+            break
+        share = 2 * share
+        answer = by_neurons(min(deadline, monotonic() + share))
+    return answer
+
+
+def attempt(
+    query: Query, formulas: Sequence[Formula], deadline: float, *, least_inputs: int = LEAST_INPUTS
+) -> Answer | None:
+    """The answer to a lowered query whose constraints are `formulas`; None: not a query for this search."""
+    return Neurons(query, formulas, least_inputs=least_inputs)(deadline)
+
+
+class Neurons:
+    """A search by neurons for a lowered query, which can be interrupted.
+
+    Call it with a time of `monotonic`. None: this search does not take the query, or cannot decide it. A
+    `Sat` satisfies the lowered query exactly.
+    """
+
+    def __init__(
+        self,
+        query: Query,
+        formulas: Sequence[Formula],
+        *,
+        seed: int = 0,
+        batch: int = 256,
+        least_inputs: int = LEAST_INPUTS,
+        progress: Callable[[str], None] = lambda text: None,
+    ) -> None:
+        self.query, self.formulas = query, formulas
+        self.cases = _cases(query, formulas, least_inputs)
+        self.proved: list[Json] = []
+        self.refuted = 0
+        self.deadline = 0.0
+        self.running: tuple[Search, Naming, _Tried] | None = None
+        self.settings = Settings(
+            batch=batch,
+            log=True,
+            seed=seed,
+            expired=lambda: monotonic() > self.deadline,
+            progress=lambda nodes, waiting, bound: progress(
+                f"native: {nodes} sub-domains looked at, {waiting} open, least bound {bound:.3g}"
+            ),
+        )
+
+    def __call__(self, deadline: float) -> Answer | None:
+        self.deadline = deadline
+        if self.cases is None:
+            return None
+        while self.refuted < len(self.cases):
+            case = self.cases[self.refuted]
+            self.running = self.running or self._started(case)
+            if self.running is None:
+                return None
+            search, names, tried = self.running
+            match resumed(search):
+                case Candidate():
+                    return Sat(tried.assignment)
+                case GaveUp(count, _, Limit.TIME, nodes):
+                    return Undecided(Why.TIMEOUT, f"{nodes} sub-domains looked at, {count} open")
+                case GaveUp(count, _, Limit.OPEN, nodes):
+                    return Undecided(Why.MEMORY, f"{nodes} sub-domains looked at, {count} open")
+                case GaveUp():
+                    self.cases = None
+                    return None
+                case Refuted(compiled, log, _):
+                    self.refuted, self.running = self.refuted + 1, None
+                    if log.wanted:
+                        self.proved.append({**case.frame(), "steps": certificate_steps(compiled, log, names)})
+        return Unsat(self._proof() if len(self.proved) == len(self.cases) else None)
+
+    def _started(self, case: Case) -> tuple[Search, Naming, _Tried] | None:
+        layers = chain(self.query.calls[0].network)
+        assert layers is not None
         try:
             problem, names = question(case, *layers)
         except (ValueError, OverflowError):  # weights that are no numbers, or numbers beyond float64
             return None
-        tried = _Tried(case, problem, seed)
-        settings = Settings(
-            batch=batch,
-            most_open=_BYTES // _size(problem),
-            log=True,
-            seed=seed,
-            expired=lambda: monotonic() > deadline,
-            progress=lambda nodes, waiting, bound: progress(
-                f"native: {nodes} sub-domains looked at, {waiting} open, least bound {bound:.3g}"
-            ),
-            accepts=tried,
-        )
-        match refute(problem, settings):
-            case Candidate():
-                return Sat(tried.assignment)
-            case GaveUp(count, _, Limit.TIME, nodes):
-                return Undecided(Why.TIMEOUT, f"{nodes} sub-domains looked at, {count} open")
-            case GaveUp(count, _, Limit.OPEN, nodes):
-                return Undecided(Why.MEMORY, f"{nodes} sub-domains looked at, {count} open")
-            case GaveUp():
-                return None
-            case Refuted(compiled, log, _):
-                if log.wanted:
-                    proved.append({**case.frame(), "steps": certificate_steps(compiled, log, names)})
-    return Unsat(_proof(query, formulas, proved) if len(proved) == len(cases) else None)
+        tried = _Tried(case, problem, self.settings.seed)
+        settings = replace(self.settings, most_open=_BYTES // _size(problem), accepts=tried)
+        return started(problem, settings), names, tried
+
+    def _proof(self) -> Proof | None:
+        single = self.query.calls[0].float32
+        if not single and any(any(call.slack) for call in self.query.calls):
+            return None  # the format has no slack
+        arithmetic = "float32" if single else "real"
+        return Proof(claim(self.query, self.formulas), arithmetic, tuple(self.proved))
 
 
 class _Tried:
@@ -118,13 +180,6 @@ def _cases(query: Query, formulas: Sequence[Formula], least_inputs: int) -> list
     cases = [case_of(query, choices, atoms, least_inputs) for choices, atoms in ways]
     found = [case for case in cases if case is not None]
     return found if len(found) == len(cases) else None
-
-
-def _proof(query: Query, formulas: Sequence[Formula], cases: list[Json]) -> Proof | None:
-    single = query.calls[0].float32
-    if not single and any(any(call.slack) for call in query.calls):
-        return None  # the format has no slack
-    return Proof(claim(query, formulas), "float32" if single else "real", tuple(cases))
 
 
 def _size(problem: Layered) -> int:

@@ -87,7 +87,7 @@ Answer = Refuted | Candidate | GaveUp
 
 
 @dataclass(slots=True)
-class _Search:
+class Search:
     """The running search."""
 
     c: Compiled
@@ -105,19 +105,29 @@ class _Search:
 
 def refute(problem: Layered, settings: Settings | None = None) -> Answer:
     """Close every sub-domain, or find a point, or say why neither."""
-    settings = settings or Settings()
-    s = _Search(compiled(problem), settings, Log(settings.log), Stack(), np.random.default_rng(settings.seed))
-    if not (np.isfinite(s.c.size.rows).all() and np.isfinite(s.c.size.neurons).all()):
-        return GaveUp(1, -np.inf, Limit.RANGE, 0)
+    return resumed(started(problem, settings or Settings()))
+
+
+def started(problem: Layered, settings: Settings) -> Search:
+    """A search that has not looked at anything yet."""
+    random = np.random.default_rng(settings.seed)
+    s = Search(compiled(problem), settings, Log(settings.log), Stack(), random)
     first = root(problem)
     by_intervals(s.c, first)
     theta = (first.upper > -first.lower).astype(np.float64)
     weights = np.rint(first.row_weights * MULTIPLIER_GRID) / MULTIPLIER_GRID
     s.stack.push(replace(first, theta=theta, row_weights=weights))
+    return s
+
+
+def resumed(s: Search) -> Answer:
+    """Go on until the end or a limit; after a limit this can be called again."""
+    if not (np.isfinite(s.c.size.rows).all() and np.isfinite(s.c.size.neurons).all()):
+        return GaveUp(1, -np.inf, Limit.RANGE, 0)
     why: Limit | None = None
     while s.stack.count and s.found is None and why is None:
-        _batch(s, s.stack.pop(settings.batch))
-        settings.progress(s.nodes, s.stack.count, s.worst)
+        _batch(s, s.stack.pop(s.settings.batch))
+        s.settings.progress(s.nodes, s.stack.count, s.worst)
         why = _limit(s)
     if s.found is not None:
         return Candidate(s.found, s.nodes)
@@ -128,7 +138,7 @@ def refute(problem: Layered, settings: Settings | None = None) -> Answer:
     return Refuted(s.c, s.log, s.nodes)
 
 
-def _limit(s: _Search) -> Limit | None:
+def _limit(s: Search) -> Limit | None:
     if s.stack.count > s.settings.most_open:
         return Limit.OPEN
     if s.nodes > s.settings.most_nodes:
@@ -136,7 +146,7 @@ def _limit(s: _Search) -> Limit | None:
     return Limit.TIME if s.settings.expired() else None
 
 
-def _batch(s: _Search, domains: Domains) -> None:
+def _batch(s: Search, domains: Domains) -> None:
     """Bound, contract and split one batch."""
     s.nodes += int((domains.rounds == 0).sum())
     domains = _own(domains)
@@ -163,7 +173,7 @@ def _batch(s: _Search, domains: Domains) -> None:
         _proceed(s, replace(domains, theta=a.theta, row_weights=a.row_weights).take(a.open), a)
 
 
-def _narrow(s: _Search, domains: Domains, gained: Mask) -> None:
+def _narrow(s: Search, domains: Domains, gained: Mask) -> None:
     """Intervals, in place, for boxes that became smaller."""
     part = domains.take(gained)
     by_intervals(s.c, part)
@@ -188,7 +198,7 @@ def _own(domains: Domains) -> Domains:
     )
 
 
-def _without_empty(s: _Search, domains: Domains) -> Domains:
+def _without_empty(s: Search, domains: Domains) -> Domains:
     empty = _empty(domains)
     if not empty.any():
         return domains
@@ -202,7 +212,7 @@ def _empty(domains: Domains) -> Mask:
     return gone | np.asarray((domains.lower > domains.upper).any(axis=1))
 
 
-def _try(s: _Search, points: Array, low: Array, high: Array) -> bool:
+def _try(s: Search, points: Array, low: Array, high: Array) -> bool:
     """Keep the first of these points that satisfies all rows."""
     problem = s.c.problem
     points = np.where(problem.whole, np.rint(points), points)
@@ -216,7 +226,7 @@ def _try(s: _Search, points: Array, low: Array, high: Array) -> bool:
     return False
 
 
-def _attack(s: _Search, a: Ascent) -> bool:
+def _attack(s: Search, a: Ascent) -> bool:
     """Now and then, ever more rarely: go downhill from what the relaxation likes, and from anywhere."""
     s.batches += 1
     if s.batches < s.next_attack:
@@ -229,7 +239,7 @@ def _attack(s: _Search, a: Ascent) -> bool:
     return bool(worst[best] <= 0.0) and _try(s, points[best : best + 1], problem.low, problem.high)
 
 
-def _proceed(s: _Search, still: Domains, a: Ascent) -> None:
+def _proceed(s: Search, still: Domains, a: Ascent) -> None:
     """Contract the open sub-domains; look at some again, split the others."""
     if s.log.wanted:
         of = Multipliers(still.theta, still.phase.copy(), still.lower.copy(), still.row_weights)
@@ -301,7 +311,7 @@ def _likely_on(a: Ascent, neurons: Indices) -> Mask:
     return on
 
 
-def _split(s: _Search, parents: Domains, neurons: Indices, on_first: Mask) -> None:
+def _split(s: Search, parents: Domains, neurons: Indices, on_first: Mask) -> None:
     off, on = split_neurons(parents, neurons, -1), split_neurons(parents, neurons, 1)
     numbers = s.log.number(2 * len(parents))
     off, on = replace(off, node=numbers[::2]), replace(on, node=numbers[1::2])
@@ -317,7 +327,7 @@ def _split(s: _Search, parents: Domains, neurons: Indices, on_first: Mask) -> No
     s.stack.push(children.take((later + count) % (2 * count)))
 
 
-def _leaf(s: _Search, domain: Domains) -> None:
+def _leaf(s: Search, domain: Domains) -> None:
     solved = solve_leaf(s.c, domain)
     if solved is None:
         s.unresolved += 1
@@ -338,7 +348,7 @@ def _leaf(s: _Search, domain: Domains) -> None:
     _split_input(s, domain, points[0], whole)
 
 
-def _split_input(s: _Search, domain: Domains, point: Array, whole: Mask) -> None:
+def _split_input(s: Search, domain: Domains, point: Array, whole: Mask) -> None:
     """Divide a whole-valued input: the most fractional one, else the widest."""
     fraction = np.where(whole, np.abs(point - np.rint(point)), -1.0)
     width = np.where(whole, domain.high[0] - domain.low[0], -1.0)
