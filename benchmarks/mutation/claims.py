@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array: TypeAlias = NDArray[np.float64]
+Variable: TypeAlias = tuple[str, Fraction | None, Fraction | None, str]  # name, low, high, kind
 Named: TypeAlias = dict[str, Any]  # name to a column of points, or to its (low, high)
 UNIT, TINY = 2.0**-24, 2.0**-126
 
@@ -25,16 +26,33 @@ UNIT, TINY = 2.0**-24, 2.0**-126
 class Claim:
     """No values of the variables satisfy the formula; `calls` name the outputs they make."""
 
-    variables: tuple[tuple[str, Fraction | None, Fraction | None, str], ...]
+    variables: tuple[Variable, ...]
     networks: tuple[Mapping[str, Any], ...]
     calls: tuple[tuple[int, tuple[Mapping[str, Fraction], ...], tuple[str, ...]], ...]
     formula: tuple[Any, ...]
     float32: bool
 
     @property
-    def free(self) -> list[tuple[str, Fraction | None, Fraction | None, str]]:
+    def free(self) -> list[Variable]:
+        """The variables that no call makes, with the bounds that single comparisons of the formula add."""
         made = {name for _, _, outputs in self.calls for name in outputs}
-        return [v for v in self.variables if v[0] not in made]
+        return [self._bounded(v) for v in self.variables if v[0] not in made]
+
+    def _bounded(self, variable: Variable) -> Variable:
+        name, low, high, kind = variable
+        lows, highs = [low] if low is not None else [], [high] if high is not None else []
+        waiting = [self.formula]
+        while waiting:
+            relation, *parts = waiting.pop()
+            if relation == "and":
+                waiting += parts
+            elif relation != "or" and parts[0].get(name) and not parts[0].keys() - {name, ""}:
+                end = -parts[0].get("", Fraction(0)) / parts[0][name]
+                if relation == "=" or parts[0][name] > 0:
+                    highs.append(end)
+                if relation == "=" or parts[0][name] < 0:
+                    lows.append(end)
+        return name, max(lows, default=None), min(highs, default=None), kind
 
 
 def exact(data: int | str) -> Fraction:

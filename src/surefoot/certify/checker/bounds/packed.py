@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import compress
 from operator import mul
+from sys import byteorder
 
 WORD = 64
 
@@ -83,7 +84,7 @@ def unpack(packed: int, width: int, words: int, drop: int) -> list[int]:
     halves = _halves(width, words)
     raw = ((packed + halves) ^ halves).to_bytes(8 * words * width, "little")
     skipped = drop // WORD
-    if words == skipped + 1:
+    if words == skipped + 1 and byteorder == "little":
         return memoryview(raw).cast("q")[skipped::words].tolist()
     size = 8 * words
     starts = range(0, len(raw), size)
