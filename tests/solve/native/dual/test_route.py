@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from fractions import Fraction
 from itertools import pairwise
 from time import monotonic
@@ -9,13 +10,16 @@ from time import monotonic
 import numpy as np
 import pytest
 
+from surefoot.certify.checker.check import Verdict, check
+from surefoot.certify.checker.number import BadCertificate
 from surefoot.problem.environment import Int, Real
 from surefoot.problem.network import Activation, Affine, Network, Shape, frozen
 from surefoot.problem.term import Apply, Const, Op, Term, Var, disjunction
 from surefoot.query.bounds import whole_names
+from surefoot.query.claim import claim
 from surefoot.query.formula import normal, sharpen
 from surefoot.query.lower import lower
-from surefoot.query.query import Answer, NetworkCall, Quantity, Query, Sat, Undecided, Unsat, Why
+from surefoot.query.query import Answer, NetworkCall, Proof, Quantity, Query, Sat, Undecided, Unsat, Why
 from surefoot.query.satisfies import satisfies
 from surefoot.solve.native.dual.route import attempt
 from surefoot.solve.native.solver import decide
@@ -165,3 +169,45 @@ def test_time_is_limited() -> None:
     assert monotonic() - started < 3.0
     assert isinstance(answer, Undecided)
     assert answer.why is Why.TIMEOUT
+
+
+@pytest.mark.parametrize("float32", [False, True])
+def test_proofs_are_accepted(float32: bool) -> None:
+    """Whole and defined quantities, alternatives and affine inputs included."""
+    accepted = 0
+    for seed in range(300, 380):
+        answer = attempted(random_query(seed, float32=float32))
+        if isinstance(answer, Unsat):
+            verdict = checked(answer)
+            assert verdict.accepted, (seed, verdict.reason)
+            accepted += 1
+    assert accepted >= 20
+
+
+def test_a_proof_does_not_fit_a_query_with_a_solution() -> None:
+    """The steps of an unsatisfiable query, offered for the same query with a weaker wish."""
+    refused = 0
+    for seed in range(300, 340):
+        query = random_query(seed)
+        answer = attempted(query)
+        if not isinstance(answer, Unsat) or answer.proof is None or len(query.constraints) < 2:
+            continue
+        weaker = Query(query.quantities, query.constraints[1:], query.calls)
+        other = attempted(weaker)
+        if isinstance(other, Sat):
+            lowered = lower(weaker).query
+            formulas = tuple(normal(c) for c in lowered.constraints)
+            forged = Unsat(Proof(claim(lowered, formulas), answer.proof.arithmetic, answer.proof.cases))
+            try:
+                assert not checked(forged).accepted, seed
+            except BadCertificate:
+                pass
+            refused += 1
+    assert refused >= 3
+
+
+def checked(answer: Unsat) -> Verdict:
+    proof = answer.proof
+    assert proof is not None
+    data = {"claim": proof.claim, "arithmetic": proof.arithmetic, "cases": list(proof.cases)}
+    return check(json.loads(json.dumps({"surefoot-certificate": 1, **data})))

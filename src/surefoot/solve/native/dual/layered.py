@@ -69,6 +69,13 @@ class Reading:
     single: bool = False
 
 
+def plain(reading: Reading) -> bool:
+    """Whether every copy reads different inputs as they are."""
+    used = reading.maps != 0.0
+    same = bool((reading.maps == used).all() and not reading.shift.any())
+    return same and bool(used.sum(axis=1).max() <= 1 and used.sum(axis=2).max() <= 1)
+
+
 def picking(index: Indices, inputs: int) -> Reading:
     """Copy t reads x[index[t]]."""
     maps = np.zeros((*index.shape, inputs))
@@ -167,15 +174,11 @@ def _noise(
     centre = 0.5 * low + 0.5 * high
     middle = reading.maps @ centre + reading.shift
     size = np.abs(reading.maps) @ np.maximum(np.abs(low), np.abs(high)) + np.abs(reading.shift)
-    # The first layer is multiplied out in float64, unless that only copies numbers.
-    used = reading.maps != 0.0
-    plain = bool((reading.maps == used).all() and not reading.shift.any())
-    plain = plain and used.sum(axis=1).max() <= 1 and used.sum(axis=2).max() <= 1
     reach = np.abs(reading.maps) @ np.maximum(high - centre, centre - low) + reading.errors
     blur = gamma(len(low) + 8) * size
     least, most = middle - reach - blur, middle + reach + blur
     before = reading.errors @ np.abs(weights[0]).T
-    if not plain:
+    if not plain(reading):  # the first layer is multiplied out in float64
         many = sum(reading.maps.shape[1:]) + 4
         before = before + gamma(many) * (size @ np.abs(weights[0]).T + np.abs(biases[0])) + TINY
     found = []

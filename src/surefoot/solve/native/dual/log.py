@@ -105,13 +105,14 @@ class Naming:
 
     before: tuple[tuple[int, ...], ...]  # value before the ReLU, by layer and copy
     after: tuple[tuple[int, ...], ...]
+    folded: bool  # the first layer is a function of free variables that differs from what the copies read
     atoms: tuple[tuple[int, int], ...]  # of every row its atom, and 1 or -1 for the other side of an equality
 
 
 def certificate_steps(c: Compiled, log: Log, names: Naming) -> list[object]:
     """The whole proof, in preorder, about set 0."""
     written = _Written(c, names)
-    steps: list[object] = []
+    steps: list[object] = written.intervals() if names.folded else []
     waiting = [0]
     while waiting:
         for entry in log.entries.get(waiting.pop(), ()):
@@ -128,7 +129,7 @@ def certificate_steps(c: Compiled, log: Log, names: Naming) -> list[object]:
                 case Narrowed(neuron, phase):
                     found = {"bounds": [[*written.place(neuron), -phase]]}
                     steps.append(["cut", [[[0], found]]])
-                    steps.append(["forward", 1, names.before[-1][-1]])
+                    steps.extend(written.intervals())
                 case Empty():
                     steps.append(["drop", [0], {}])
     return steps
@@ -149,6 +150,14 @@ class _Written:
         layer = int(np.searchsorted(self.starts, neuron, side="right")) - 1
         copy, index = divmod(neuron - self.starts[layer], self.widths[layer])
         return self.names.before[layer][copy], index
+
+    def intervals(self) -> list[object]:
+        """Bounds of all neurons from those of the inputs."""
+        found: list[object] = []
+        if self.names.folded:
+            every = [[index, side] for index in range(self.widths[0]) for side in (0, 1)]
+            found.extend(["bound", value, every] for value in self.names.before[0])
+        return [*found, ["forward", 1, self.names.before[-1][-1]]]
 
     def multipliers(self, of: Multipliers, row: int) -> dict[str, object]:
         theta, phase = of.theta[row], of.phase[row]

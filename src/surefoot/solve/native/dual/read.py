@@ -18,7 +18,7 @@ from surefoot.query.claim import written
 from surefoot.query.formula import All, AnyOf, Atom, Formula, Relation
 from surefoot.query.linear import Linear, constant, linearise, minus, scaled, variable
 from surefoot.query.query import NetworkCall, Query
-from surefoot.solve.native.dual.layered import Layered, Reading, layered
+from surefoot.solve.native.dual.layered import Layered, Reading, layered, plain
 from surefoot.solve.native.dual.log import Naming
 from surefoot.solve.native.names import dependence, exactly_scaled, substituted
 
@@ -211,6 +211,7 @@ def question(case: Case, weights: tuple[Array, ...], biases: tuple[Array, ...]) 
         if not case.calls[0].float32:
             size_of_outputs[i] = -_below(Fraction(-slack))
     stacked, own_stacked = np.array(rows), np.array(direct)
+    reading = _reading(case, place, size)
     problem = layered(
         weights,
         biases,
@@ -218,7 +219,7 @@ def question(case: Case, weights: tuple[Array, ...], biases: tuple[Array, ...]) 
         high,
         stacked[:, 0],
         np.array(offsets),
-        reading=_reading(case, place, size),
+        reading=reading,
         whole=np.array([name in whole for name in case.names]),
         direct=own_stacked[:, 0],
         row_errors=stacked[:, 1],
@@ -232,6 +233,7 @@ def question(case: Case, weights: tuple[Array, ...], biases: tuple[Array, ...]) 
     return problem, Naming(
         tuple(tuple(start + 1 + 2 * layer for start in first) for layer in layers),
         tuple(tuple(start + 2 + 2 * layer for start in first) for layer in layers),
+        not plain(reading),
         tuple(atoms),
     )
 
