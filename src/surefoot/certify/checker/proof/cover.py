@@ -29,8 +29,8 @@ def check_cover(parts: Sequence[Formula], atoms: Sequence[Formula], sets: Sequen
         work -= len(needed) + sum(map(len, open_parts)) + 1
         if work < 0:
             raise Refused("the sets and the disjunctions are too many to compare")
-        if FALSE in known or any(s <= known for s in needed):
-            continue
+        if FALSE in known or ("or",) in open_parts or any(s <= known for s in needed):
+            continue  # nothing satisfies this, or it contains a set
         useful = [p for p in open_parts if any(not wanted.isdisjoint(implied(a)) for a in comparisons(p))]
         if not useful:
             raise Refused("a way to satisfy the formula contains all atoms of no set")
