@@ -1,6 +1,7 @@
 """The native solver on the rows on which public verifiers were measured: one thread, 60 s a row.
 
     python -m benchmarks.peers --rows 'acasxu *' --json peers.json --markdown peers.md
+    python -m benchmarks.peers --every --rows 'sat_relu *'   # all rows of the sets, without other columns
     python -m benchmarks.peers --short         # does `--timeout 1` end within 3 s on the hardest rows?
 
 Seconds are in process, after imports, network loading included. Certificates are checked by the stand-alone
@@ -39,6 +40,10 @@ HARDEST = (
     "cersyve lane_keep_finetune_inv*",
 )
 Row = dict[str, Any]
+
+
+def everything(known: dict[str, Question]) -> list[Published]:
+    return [Published(q.family, q.name, q.expected or "open", ("-",) * len(NAMES)) for q in known.values()]
 
 
 def measured(question: Question, row: Published, limit: float) -> Row:
@@ -114,6 +119,7 @@ def summary(rows: Sequence[Row]) -> list[str]:
             both = [r for r in rows if family in (r["family"], "all") and r["peers"][i] != "-"]
             cells.append(_compared(both, i))
         lines.append(f"| {' | '.join(cells)} |")
+    lines += ["", *reached(rows)]
     checks = [r["check_seconds"] / r["seconds"] for r in rows if r.get("check") == "accepted"]
     refused = [r["name"] for r in rows if "check" in r and r["check"] != "accepted"]
     wrong = [r["name"] for r in rows if r["contradiction"]]
@@ -124,6 +130,20 @@ def summary(rows: Sequence[Row]) -> list[str]:
     lines.append(f"certificates accepted {len(checks)}, not accepted {len(refused)} {' '.join(refused)}")
     if checks:
         lines.append(f"check / search, median: {median(checks):.2f}")
+    return lines
+
+
+def reached(rows: Sequence[Row]) -> list[str]:
+    """Per set: rows decided, and those of them with a replayed witness or an accepted certificate."""
+    lines = []
+    for family in dict.fromkeys(row["family"] for row in rows):
+        own = [r for r in rows if r["family"] == family]
+        decided = [r for r in own if _decided(r)]
+        certified = sum(r["answer"] == "sat" or r.get("check") == "accepted" for r in decided)
+        middle = f", median {median(r['seconds'] for r in decided):.2f} s" if decided else ""
+        largest = max(r.get("memory", 0) for r in own) / 1e6
+        text = f"{family}: {len(decided)} of {len(own)} decided, {certified} certified{middle}"
+        lines.append(f"{text}, at most {largest:.0f} MB")
     return lines
 
 
@@ -170,6 +190,7 @@ def arguments(given: Sequence[str]) -> argparse.Namespace:
     summary_line = (__doc__ or "").split("\n")[0]
     parser = argparse.ArgumentParser(prog="python -m benchmarks.peers", description=summary_line)
     parser.add_argument("--rows", nargs="*", default=["*"], metavar="GLOB")
+    parser.add_argument("--every", action="store_true", help="all rows, not only those of the table")
     parser.add_argument("--limit", type=float, default=LIMIT, help="seconds per row")
     parser.add_argument("--memory", action="store_true", help="show the peak of the resident set")
     parser.add_argument(
@@ -187,7 +208,7 @@ def main(given: Sequence[str]) -> int:
     if options.short:
         return short([q for t, q in known.items() if any(fnmatch(t, p) for p in HARDEST)])
     rows = []
-    for row in published():
+    for row in everything(known) if options.every else published():
         if any(fnmatch(f"{row.family} {row.name}", p) for p in options.rows):
             found = measured(known[f"{row.family} {row.name}"], row, options.limit)
             rows.append(found)
