@@ -5,6 +5,7 @@ Seconds are processor time of the asking process after all imports: for files, r
 
 from __future__ import annotations
 
+import hashlib
 import json
 import multiprocessing
 import resource
@@ -16,6 +17,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, ClassVar
 
+from benchmarks.race_track import together
+from surefoot.certify.files import about_files
 from surefoot.engines.bmc import Bmc, proved
 from surefoot.formats.policy_file import load_policy
 from surefoot.formats.vnnlib import read_vnnlib, to_problem
@@ -24,6 +27,7 @@ from surefoot.problem.network import dense
 from surefoot.problem.term import Const, Var
 from surefoot.query.query import NetworkCall, Proof, Quantity, Query, Sat, Undecided, Unsat
 from surefoot.query.satisfies import satisfies
+from surefoot.solve.native.cells import Outcome, answer
 from surefoot.solve.native.solver import Native, decide, prepare
 from surefoot.solve.protocol import Ask
 from surefoot.verdict.verdict import Holds, Proved, Reason, Unknown, Violated
@@ -64,7 +68,8 @@ def ask_files(network: Path, specification: Path, seconds: float) -> dict[str, A
         case Violated():
             found: dict[str, Any] = {"answer": "sat"}
         case Proved(certificate, arithmetic):
-            found = {"answer": "unsat", "arithmetic": arithmetic, "certificate": certificate.content}
+            found = {"answer": "unsat", "arithmetic": arithmetic}
+            found["certificate"] = restated(certificate.content, network, specification)
         case Holds():
             found = {"answer": "unsat", "arithmetic": "uncertified"}
         case Unknown(reason, detail):
@@ -74,12 +79,20 @@ def ask_files(network: Path, specification: Path, seconds: float) -> dict[str, A
     return found | {"seconds": used}
 
 
+def restated(content: Any, network: Path, specification: Path) -> Any:
+    """The certificate about the files themselves, or that of the query where there is none."""
+    files = (network.absolute(), specification.absolute())
+    digests = {str(f): hashlib.sha256(f.read_bytes()).hexdigest() for f in files}
+    source = {"kind": "vnnlib", "network": str(files[0]), "specification": str(files[1]), "output": None}
+    return about_files(content, source, digests) or content
+
+
 def ask_query(query: Query, seconds: float) -> dict[str, Any]:
     """One call of the solver; a model is verified exactly, outside the time measured."""
     started = time.process_time()
-    answer = decide(query, seconds=seconds)
+    decision = decide(query, seconds=seconds)
     used = time.process_time() - started
-    match answer:
+    match decision:
         case Sat(assignment):
             trouble = satisfies(query, assignment)
             found: dict[str, Any] = {
@@ -101,6 +114,17 @@ def ask_query(query: Query, seconds: float) -> dict[str, Any]:
     return found | {"seconds": used}
 
 
+def ask_cells(name: str, seconds: float) -> dict[str, Any]:
+    """A question as one of many: the mean time of the batch."""
+    questions, number = together(name)
+    started = time.process_time()
+    answers = answer(questions, Budget(seconds, 0))
+    used = time.process_time() - started
+    outcome = answers.outcomes[number]
+    found = {Outcome.SAT: "sat", Outcome.UNSAT: "unsat"}.get(Outcome(outcome), "unknown")
+    return {"answer": found, "seconds": used / len(questions), "questions": len(questions)}
+
+
 def warmed() -> None:
     """Ask something trivial, so that nothing is imported later."""
     network = dense([([[1.0], [-1.0]], [0.0, 0.5]), ([[1.0, 1.0]], [0.0])])
@@ -119,17 +143,17 @@ def asked(
     process = context.Process(target=_child, args=(there, task, arguments, seconds, keep))
     process.start()
     there.close()
-    answer: dict[str, Any] = {"answer": "capped", "detail": "did not end in time", "seconds": seconds}
+    found: dict[str, Any] = {"answer": "capped", "detail": "did not end in time", "seconds": seconds}
     try:
         if here.poll(seconds + GRACE):
-            answer = here.recv()
+            found = here.recv()
     except EOFError:
-        answer = {"answer": "died", "seconds": seconds}
+        found = {"answer": "died", "seconds": seconds}
     if process.is_alive():
         process.join(5.0)
         process.kill()
     process.join()
-    return answer
+    return found
 
 
 def _child(
@@ -141,13 +165,13 @@ def _child(
 ) -> None:
     warmed()
     started = time.monotonic()
-    answer = task(*arguments, seconds)
-    answer["wall"] = time.monotonic() - started
-    certificate = answer.pop("certificate", None)
+    found = task(*arguments, seconds)
+    found["wall"] = time.monotonic() - started
+    certificate = found.pop("certificate", None)
     if certificate is not None:
         text = json.dumps(certificate, separators=(",", ":"))
-        answer["bytes"] = len(text)
+        found["bytes"] = len(text)
         if keep is not None:
             keep.write_text(text, encoding="utf-8")
-    answer["memory"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    pipe.send(answer)
+    found["memory"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    pipe.send(found)

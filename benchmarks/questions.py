@@ -6,21 +6,18 @@ A question has a name such as `aurora 48:2:0.5`, `argmax 16x16:6x4:0` or `acasxu
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
 from pathlib import Path
 
-import numpy as np
-
 from benchmarks import aurora_like
+from benchmarks.race_track import argmax
 from surefoot.formats.policy_file import load_policy
 from surefoot.formats.vnnlib import read_vnnlib
-from surefoot.network.outward import Array
-from surefoot.problem.environment import Int, Real
-from surefoot.problem.network import Network, dense
-from surefoot.problem.term import Const, Term, Var
+from surefoot.problem.environment import Real
+from surefoot.problem.network import dense
+from surefoot.problem.term import Const, Var
 from surefoot.query.query import NetworkCall, Quantity, Query
 
 AURORA = (
@@ -37,8 +34,6 @@ CELLS = tuple(
     for number in range(3)
 )
 SETS = ("acasxu", "sat_relu", "cersyve", "planted_needles", "nn4sys_pensieve")
-MOVES = tuple((x, y) for x in (-1, 0, 1) for y in (-1, 0, 1))
-TRACK = 30  # positions 0 to 30, velocities -5 to 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,82 +131,6 @@ def aurora(name: str) -> Query:
         for t in range(count)
     )
     return Query((*inputs, *outputs), tuple(Var(q.name) >= Const(least) for q in outputs), calls)
-
-
-@cache
-def driver(width: int, seed: int = 5) -> Network:
-    """A policy for a race track with six obstacles: from position and velocity to nine action values."""
-    generator = np.random.default_rng(seed)
-    count = 20000
-    states = np.stack(
-        [generator.integers(0, TRACK + 1, count) for _ in range(2)]
-        + [generator.integers(-5, 6, count) for _ in range(2)],
-        1,
-    )
-    states = states.astype(float)
-    goal, obstacles = np.array([TRACK * 0.8, TRACK * 0.7]), generator.uniform(5, 25, (6, 2))
-    columns: list[Array] = []
-    for move in MOVES:
-        velocity = states[:, 2:] + np.array(move)
-        position = states[:, :2] + 1.5 * velocity
-        value = -np.linalg.norm(position - goal, axis=1) / TRACK
-        for obstacle in obstacles:
-            value = value - 0.6 * np.exp(-((position - obstacle) ** 2).sum(1) / 8)
-        columns.append(value - 0.5 * ((position < 0) | (position > TRACK)).any(1))
-    values = np.stack(columns, 1)
-    target = (values - values.mean(1, keepdims=True)) * 6
-    weights, biases = aurora_like.trained((4, width, width, 9), states, target, seed, steps=4000)
-    return dense(list(zip(weights, biases, strict=True)), name=f"{width}x{width}")
-
-
-def argmax(name: str) -> Query:
-    """Is there a state of a cell in which the policy prefers an acceleration that leads to another cell?"""
-    hidden, cell, number = name.split(":")
-    places, speeds = (int(n) for n in cell.split("x"))
-    network = driver(int(hidden.split("x")[0]))
-    generator = np.random.default_rng([places, int(number), network.width, int(hidden.split("x")[0])])
-    low = [
-        int(v)
-        for v in (*generator.integers(0, TRACK - places + 2, 2), *generator.integers(-5, 7 - speeds, 2))
-    ]
-    high = [v + w - 1 for v, w in zip(low, (places, places, speeds, speeds), strict=True)]
-    member = [int(generator.integers(a, b + 1)) for a, b in zip(low, high, strict=True)]
-    chosen = int(best(network, member)) if generator.random() < 0.5 else int(generator.integers(9))
-    reached = [member[i] + member[i + 2] + MOVES[chosen][i] for i in range(2)]
-    corner = [(r // places) * places for r in reached]
-    if generator.random() < 0.3:  # perhaps the cell beside it
-        corner = [beside(generator, low, high, i, corner[i], MOVES[chosen][i], places) for i in range(2)]
-    states, scores = ("x", "y", "vx", "vy"), tuple(f"q{i}" for i in range(9))
-    quantities = [Quantity(n, Int(a, b)) for n, a, b in zip(states, low, high, strict=True)]
-    quantities += [Quantity(n, Real()) for n in scores]
-    constraints: list[Term] = [Var(s) <= Var(scores[chosen]) for i, s in enumerate(scores) if i != chosen]
-    for i in range(2):
-        after = Var(states[i]) + Var(states[i + 2]) + Const(MOVES[chosen][i])
-        constraints += [after >= Const(corner[i]), after <= Const(corner[i] + places - 1)]
-    call = NetworkCall(network, tuple(Var(n) for n in states), scores)
-    return Query(tuple(quantities), tuple(constraints), (call,))
-
-
-def beside(
-    generator: np.random.Generator,
-    low: list[int],
-    high: list[int],
-    axis: int,
-    corner: int,
-    move: int,
-    width: int,
-) -> int:
-    """The same or the next interval of positions, as long as some state of the cell reaches it."""
-    other = corner + width * int(generator.integers(-1, 2))
-    least, most = low[axis] + low[axis + 2] + move, high[axis] + high[axis + 2] + move
-    return other if least <= other + width - 1 and other <= most else corner
-
-
-def best(network: Network, state: Sequence[int]) -> int:
-    from surefoot.network.exact import exact_outputs
-
-    scores = exact_outputs(network, [Fraction(v) for v in state])
-    return scores.index(max(scores))
 
 
 def from_files(network: Path, specification: Path) -> Query:

@@ -31,7 +31,11 @@ def truth(row: dict[str, Any]) -> str:
 def contradictions(row: dict[str, Any]) -> list[str]:
     """Engines whose answer is not the true one. Marabou's `sat` for whole numbers is one for reals."""
     sure = truth(row)
-    relaxed = {n for n in row["engines"] if n.startswith("marabou")} if row["family"] == "argmax" else set()
+    relaxed = (
+        {n for n in row["engines"] if n.startswith("marabou")}
+        if row["family"].startswith("argmax")
+        else set()
+    )
     wrong = []
     for name, answer in row["engines"].items():
         given = answer["answer"]
@@ -58,8 +62,15 @@ def ratio(row: dict[str, Any], names: Sequence[str]) -> tuple[float, bool] | Non
 
 
 def table(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Medians for every family and column."""
+    """Medians for every family and column; questions that were also asked in a batch have a line for that."""
     found = []
+    batched = []
+    for row in rows:
+        if (batch := row["engines"].get("native-batch")) is not None:
+            batched.append(
+                {**row, "family": f"{row['family']} (batch)", "engines": {**row["engines"], "native": batch}}
+            )
+    rows = [*rows, *batched]
     for family in dict.fromkeys(row["family"] for row in rows):
         own = [row for row in rows if row["family"] == family]
         decided = [row for row in own if row["engines"]["native"]["answer"] in DECIDED]
