@@ -24,20 +24,24 @@ class Refused(Exception):
 
 def number(data: object, what: str) -> Fraction:
     """A JSON integer, or a string with a fraction, a decimal or a hexadecimal float; exactly."""
+    return Fraction(*ratio(data, what))
+
+
+def ratio(data: object, what: str) -> tuple[int, int]:
+    """The same as numerator and positive denominator, not reduced."""
     if type(data) is int:
-        return Fraction(data)
+        return data, 1
     if type(data) is str and len(data) <= LENGTH:
         if (match := _HEX.fullmatch(data)) and (match[2] or match[3]):
             power = int(match[4] or 0) - 4 * len(match[3])
-            size = int(match[2] + match[3], 16)
+            size = int(match[1] + match[2] + match[3], 16)
             if abs(power) <= EXPONENT:
-                exact = Fraction(size << power) if power >= 0 else Fraction(size, 1 << -power)
-                return -exact if match[1] == "-" else exact
+                return (size << power, 1) if power >= 0 else (size, 1 << -power)
         elif match := _FRACTION.fullmatch(data):
             if below := int(match[2]):
-                return Fraction(int(match[1]), below)
+                return int(match[1]), below
         elif (match := _DECIMAL.fullmatch(data)) and abs(int(match[1] or 0)) <= EXPONENT:
-            return Fraction(data)
+            return Fraction(data).as_integer_ratio()
     raise BadCertificate(f"{what}: not a number of this format: {str(data)[:40]}")
 
 

@@ -53,11 +53,12 @@ class Form:
 
     def substituted(self) -> tuple[list[int], int]:
         """Coefficients of value 0 and the constant."""
-        for v in range(len(self.grid.values) - 1, 0, -1):
-            vector = self.coefficients.pop(v, None)
-            if vector is not None and any(vector):
+        coefficients = self.coefficients
+        while (v := max(coefficients, default=0)) > 0:
+            vector = coefficients.pop(v)
+            if any(vector):
                 self._replace(v, vector)
-        return self.coefficients.get(0) or [0] * self.grid.values[0].width, self.constant
+        return coefficients.get(0) or [0] * self.grid.values[0].width, self.constant
 
     def minimum(self) -> int:
         """A lower bound over the box of value 0, in units of u^2."""
@@ -99,13 +100,10 @@ class Form:
             self._relax(v, value.sources, vector)
 
     def _mix(self, node: Mix, vector: list[int]) -> None:
-        if node.plain is not None:
-            coefficients = self.coefficients
-            for (w, i), c in zip(node.plain, vector, strict=True):
-                found = coefficients.get(w)
-                if found is None:
-                    found = coefficients[w] = [0] * self.grid.values[w].width
-                found[i] += c
+        if node.span is not None:
+            w, first = node.span
+            rest = self.grid.values[w].width - first - len(vector)
+            self.add_vector(w, [*[0] * first, *vector, *[0] * rest])
             return
         for row, constant, c in zip(node.rows, node.constants, vector, strict=True):
             if c:
@@ -153,7 +151,28 @@ class Form:
             self.add_vector(source, product)
 
 
+def entry_form(grid: Grid, state: State, v: int, i: int, side: int) -> Form:
+    """The entry of a value, or (`side` 1) its negative.
+
+    Where a value is linear in the free variables, the form is substituted once, with the bounds of the whole
+    search space; what is lost by rounding there is enough for every part of it.
+    """
+    form = Form(grid, state)
+    sign = -grid.one if side else grid.one
+    if not grid.is_linear[v] or grid.root is None:
+        form.add_entry(v, i, sign)
+        return form
+    known = grid.linear_forms.get((v, i, side))
+    if known is None:
+        whole = Form(grid, grid.root)
+        whole.add_entry(v, i, sign)
+        known = grid.linear_forms[v, i, side] = whole.substituted()
+    form.coefficients[0], form.constant = known[0].copy(), known[1]
+    return form
+
+
 def least(state: State, vector: Sequence[int]) -> int:
-    """The minimum of vector . x over the box of value 0."""
-    box = state.low[0], state.high[0]
-    return sum([c * (low if c > 0 else high) for c, low, high in zip(vector, *box, strict=True)])
+    """The minimum of vector . x over the box of value 0: twice that is c (low + high) - |c| (high - low)."""
+    middle, spread = state.middle()
+    twice: int = sum(map(mul, vector, middle)) - sum(map(mul, map(abs, vector), spread))
+    return twice >> 1

@@ -14,6 +14,8 @@ from .state import Grid, State
 
 def root(grid: Grid) -> State:
     """The whole search space: the bounds of the variables, all other values by interval arithmetic."""
+    if grid.root is not None:
+        return grid.root.copy()
     problem, count = grid.problem, len(grid.values)
     lows, highs = exact_bounds(problem)
     low = [floor(x * grid.one) for x in lows]
@@ -26,6 +28,7 @@ def root(grid: Grid) -> State:
         state.low[v], state.high[v] = interval(grid, state, v)
         if grid.float32 and overflow(grid, state, v):
             raise Refused(f"value {v} may leave the float32 range")
+    grid.root = state.copy()
     return state
 
 

@@ -20,7 +20,7 @@ class Mix:
     rows: tuple[tuple[Term, ...], ...]
     constants: tuple[Fraction, ...]
     single: tuple[bool, ...]  # which entries are a float32 variable alone, so that nothing is rounded
-    plain: tuple[tuple[int, int], ...] | None = None  # if every form is an entry as it is: these
+    span: tuple[int, int] | None = None  # if the forms are entries of a value, one after the other: its first
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,10 +82,8 @@ class Numbering:
         single = tuple(len(form) == 1 and self._is_single(form) for form in call.inputs)
         constants = tuple(linear.get("", Fraction(0)) for linear in call.inputs)
         read = tuple(sorted({v for row in rows for v, _, _ in row}))
-        plain = None
-        if not any(constants) and all(len(row) == 1 and row[0][2] == 1 for row in rows):
-            plain = tuple((v, i) for ((v, i, _),) in rows)
-        self.values.append(Value(widths[0], Mix(rows, constants, single, plain), read))
+        mix = Mix(rows, constants, single, None if any(constants) else _span(rows))
+        self.values.append(Value(widths[0], mix, read))
         for node, width in zip(call.network.nodes, widths[1:], strict=True):
             self.values.append(Value(width, node, tuple(base + s for s in sources(node))))
         if sum(v.width for v in self.values) > ENTRIES:
@@ -95,6 +93,14 @@ class Numbering:
             if name in self._places or not name:
                 raise BadCertificate(f"`{name}` is the output of two calls, or no output")
             self._places[name] = (last, entry)
+
+
+def _span(rows: tuple[tuple[Term, ...], ...]) -> tuple[int, int] | None:
+    """Value and entry where the forms begin, if they are entries of one value as they stand there."""
+    if not rows or any(len(row) != 1 for row in rows):
+        return None
+    (v, first, _), one = rows[0][0], Fraction(1)
+    return (v, first) if all(row[0] == (v, first + i, one) for i, row in enumerate(rows)) else None
 
 
 def number_values(variables: tuple[Variable, ...], calls: Iterable[Call]) -> Numbering:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from operator import gt, neg
+from operator import add, gt, neg, sub
 
-from ..network import Affine, Elementwise
+from ..network import Activation, Affine, Elementwise
 from .packed import Matrix, scaled
 from .problem import Problem, Value
 
@@ -31,6 +31,9 @@ class Grid:
             for source in value.sources:
                 readers[source].append(place)
         self.readers = tuple(map(tuple, readers))
+        self.is_linear = _linear(problem.values)
+        self.root: State | None = None  # the whole search space
+        self.linear_forms: dict[tuple[int, int, int], tuple[list[int], int]] = {}
         self._matrices = matrices
         self._ratios: dict[int, list[tuple[int, int]]] = {}
 
@@ -50,6 +53,16 @@ class Grid:
         if found is None:
             found = self._matrices[id(node), self.bits] = Kernel.of(node, self.bits)
         return found
+
+
+def _linear(values: tuple[Value, ...]) -> list[bool]:
+    """Which values are linear in the free variables."""
+    found = [True]
+    for value in values[1:]:
+        kind = getattr(value.node, "kind", "")
+        is_linear = not isinstance(value.node, Activation) and kind not in ("product", "maximum", "quotient")
+        found.append(is_linear and all(found[s] for s in value.sources))
+    return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,6 +127,7 @@ class State:
     lines: dict[int, Lines | Ramps] = field(default_factory=dict)
     radii: dict[int, list[int] | None] = field(default_factory=dict)
     totals: dict[int, int] = field(default_factory=dict)
+    middles: tuple[list[int], list[int]] | None = None
 
     def sizes(self, v: int) -> list[int]:
         """The largest absolute value of every entry: high or -low, since low <= high."""
@@ -126,6 +140,13 @@ class State:
             found = self.totals[v] = sum(self.sizes(v))
         return found
 
+    def middle(self) -> tuple[list[int], list[int]]:
+        """low + high and high - low of value 0."""
+        if self.middles is None:
+            low, high = self.low[0], self.high[0]
+            self.middles = list(map(add, low, high)), list(map(sub, high, low))
+        return self.middles
+
     def narrow(self, grid: Grid, v: int, low: list[int], high: list[int]) -> None:
         """Bounds of a value that hold as well as those known."""
         self.low[v] = list(map(max, self.low[v], low))
@@ -135,6 +156,8 @@ class State:
     def changed(self, grid: Grid, v: int) -> None:
         """Forget what was derived from the bounds of a value, and see whether they contradict each other."""
         self.totals.pop(v, None)
+        if v == 0:
+            self.middles = None
         for reader in grid.readers[v]:
             self.lines.pop(reader, None)
             self.radii.pop(reader, None)
@@ -154,4 +177,5 @@ class State:
             self.lines.copy(),
             self.radii.copy(),
             self.totals.copy(),
+            self.middles,
         )

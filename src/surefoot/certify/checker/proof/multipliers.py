@@ -11,7 +11,6 @@ from base64 import b64decode
 from binascii import Error as Base64Error
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any
 
 from ..bounds.backward import Form
@@ -20,23 +19,11 @@ from ..bounds.exact import ExactForm
 from ..bounds.lines import check_slopes, make_lines
 from ..bounds.problem import Atom
 from ..bounds.state import Grid, Lines, Ramps, Slopes, State
-from ..number import BadCertificate, Refused, integer, items, number, record, text
+from ..number import BadCertificate, Refused, integer, items, number, ratio, record, text
 
 _KEYS = frozenset({"atoms", "bounds", "cut", "slopes"})
 MAGNITUDE = 1 << 16  # of multipliers, as a power of two
 _SHARES = ("relu", "leaky_relu", "maximum", "product")
-
-
-@lru_cache(maxsize=1 << 12)
-def _ratio_of_text(data: str) -> tuple[int, int]:
-    return number(data, "number").as_integer_ratio()
-
-
-def ratio(data: object) -> tuple[int, int]:
-    """A number of a step as numerator and denominator."""
-    if type(data) is int:
-        return data, 1
-    return _ratio_of_text(text(data, "number"))
 
 
 def read_slopes(grid: Grid, v: int, data: Sequence[object]) -> Slopes:
@@ -92,8 +79,13 @@ def summed(grid: Grid, state: State, sets: Sequence[int], data: object) -> tuple
     multipliers = read_multipliers(data)
     special = special_lines(grid, state, multipliers["slopes"]) if "slopes" in multipliers else None
     form = Form(grid, state, special)
-    atoms = [(_atom(grid, sets, a), ratio(raw)) for a, raw in _pairs(multipliers.get("atoms", []), 2)]
-    bounds = [(_entry(grid, v, i), ratio(raw)) for v, i, raw in _pairs(multipliers.get("bounds", []), 3)]
+    atoms = [
+        (_atom(grid, sets, a), ratio(raw, "multiplier")) for a, raw in _pairs(multipliers.get("atoms", []), 2)
+    ]
+    bounds = [
+        (_entry(grid, v, i), ratio(raw, "multiplier"))
+        for v, i, raw in _pairs(multipliers.get("bounds", []), 3)
+    ]
     of_cut = _of_cut(state, multipliers["cut"]) if "cut" in multipliers else None
     shift = max(
         (abs(n).bit_length() - d.bit_length() for n, d in _numbers(atoms, bounds, of_cut) if n), default=0
@@ -134,7 +126,7 @@ def _of_cut(state: State, data: object) -> tuple[int, int]:
     """The multiplier of the cut as it is stored, without its power of two."""
     if state.cut is None:
         raise Refused("the state has no cut")
-    above, below = ratio(data)
+    above, below = ratio(data, "multiplier")
     _check_sign(above, "cut")
     shift = state.cut[2]
     return (above << shift, below) if shift >= 0 else (above, below << -shift)

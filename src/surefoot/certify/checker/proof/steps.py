@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from ..bounds.backward import Form, least
+from ..bounds.backward import entry_form, least
 from ..bounds.box import exact_ends, narrow_box
 from ..bounds.exact import evaluate, holds
 from ..bounds.forward import interval
 from ..bounds.state import Grid, State
-from ..number import BadCertificate, Refused, integer, items
-from .multipliers import add_cut, exactly_summed, ratio, read_slopes, summed
+from ..number import BadCertificate, Refused, integer, items, ratio
+from .multipliers import add_cut, exactly_summed, read_slopes, summed
 
 Parts = tuple[State, State]
 
@@ -95,8 +95,7 @@ def _bound(grid: Grid, state: State, value: object, entries: list[Any]) -> None:
             raise BadCertificate("bound: an entry has two or three numbers")
         i = integer(parts[0], 0, len(low) - 1, "entry")
         side = integer(parts[1], 0, 1, "side")
-        form = Form(grid, state)
-        form.add_entry(v, i, -grid.one if side else grid.one)
+        form = entry_form(grid, state, v, i, side)
         if len(parts) == 3:
             add_cut(form, parts[2])
         found = form.minimum() >> grid.bits
@@ -115,7 +114,7 @@ def _split(grid: Grid, state: State, value: object, entry: object, place: object
         return first, second
     # Both ends outward: on every grid a part contains the whole part of the exact threshold. Rounded the same
     # way, parts closed on different grids would leave out what lies between two roundings.
-    above, below = ratio(place)
+    above, below = ratio(place, "threshold")
     start, end = (above << grid.bits) // below, -((-above << grid.bits) // below)
     if v == 0 and grid.problem.variables[i].kind == "integer":
         end = start >> grid.bits << grid.bits
