@@ -95,7 +95,16 @@ def from_table(questions: Questions) -> Answers:
     table = tabulated(
         questions.network, questions.low.min(axis=0), questions.high.max(axis=0) + 2, questions.float32
     )
-    return answer(questions, table=table)
+    with patch.object(entry, "SHARE", 1e9):
+        return answer(questions, table=table)
+
+
+def from_a_small_memory(questions: Questions) -> Answers:
+    """Room for one tally at a time."""
+    low, high = questions.low.min(axis=0), questions.high.max(axis=0)
+    table = tabulated(questions.network, low, high, questions.float32, memory=1)
+    with patch.object(entry, "SHARE", 1e9):
+        return answer(questions, table=table)
 
 
 def by_points(questions: Questions) -> Answers:
@@ -120,7 +129,14 @@ def by_single_searches(questions: Questions) -> Answers:
         return answer(questions, memory=0, boxes=1)
 
 
-MEANS: list[Callable[[Questions], Answers]] = [from_table, by_points, by_halving, by_single_searches, answer]
+MEANS: list[Callable[[Questions], Answers]] = [
+    from_table,
+    from_a_small_memory,
+    by_points,
+    by_halving,
+    by_single_searches,
+    answer,
+]
 
 
 def check(questions: Questions, found: Answers, truth: list[bool]) -> None:

@@ -7,6 +7,7 @@ alone, whose offsets differ from question to question. Boxes of integers are rou
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from surefoot.network.outward import TINY, Array, gamma
 from surefoot.solve.native.cells.questions import Mask, Numbers, Questions, System
 
 _EXACT = 2.0**52  # sums of integers up to this size are exact in float64
+_PLACES = 20  # binary places of coefficients that are multiplied up
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,6 +33,16 @@ class Demand:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Guard:
+    """One row over inputs: its factors per input that it reads, its offsets per question."""
+
+    factors: tuple[tuple[int, float | Array], ...]  # of an input; an array if systems differ
+    offsets: Array  # (questions,)
+    strict: bool | Mask  # likewise
+    exact: bool  # integers times integers, all sums exact in float64, never strict
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Guards:
     """Rows over inputs: `coefficients` and `strict` per system, `offsets` per question."""
 
@@ -38,6 +50,7 @@ class Guards:
     strict: Mask  # (systems, guards)
     offsets: Array  # (questions, guards)
     system: Numbers
+    each: tuple[Guard, ...]
 
     def rows(self, question: Numbers) -> tuple[Array, Array, Mask]:
         system = self.system[question]
@@ -69,11 +82,9 @@ def arranged(questions: Questions) -> Arranged:
         reads = _reads(questions, system)
         of_system = questions.offsets[members][:, : len(reads)]
         demand[members] = _demands(system, reads, of_system, width, demands)
-        guards = system.coefficients[~reads, :width]
+        guards, limits = _scaled(system.coefficients[~reads, :width], of_system[:, ~reads])
         coefficients[number, : len(guards)] = guards
-        sharp, strict[number, : len(guards)] = _sharpened(
-            guards, of_system[:, ~reads], system.strict[~reads], whole
-        )
+        sharp, strict[number, : len(guards)] = _sharpened(guards, limits, system.strict[~reads], whole)
         offsets[members, : len(guards)] = sharp
     return Arranged(
         questions,
@@ -81,7 +92,9 @@ def arranged(questions: Questions) -> Arranged:
         high,
         tuple(d for _, d in demands.values()),
         demand,
-        Guards(coefficients, strict, offsets, questions.system),
+        _guards(
+            coefficients, strict, offsets, questions.system, whole, np.maximum(np.abs(low), np.abs(high))
+        ),
     )
 
 
@@ -109,6 +122,18 @@ def _demands(
     return np.array(numbers, dtype=np.int64)[inverse.reshape(-1)]
 
 
+def _scaled(rows: Array, offsets: Array) -> tuple[Array, Array]:
+    """Rows of small binary fractions multiplied up to integers, which costs nothing."""
+    factors = np.ones(len(rows))
+    for _ in range(_PLACES):
+        factors = np.where(
+            (rows * factors[:, None] == np.round(rows * factors[:, None])).all(axis=1), factors, 2 * factors
+        )
+    integral = (rows * factors[:, None] == np.round(rows * factors[:, None])).all(axis=1)
+    factors = np.where(integral, factors, 1.0)
+    return rows * factors[:, None], offsets * factors
+
+
 def _sharpened(rows: Array, offsets: Array, strict: Mask, whole: Mask) -> tuple[Array, Mask]:
     """Rows with integer coefficients on integer inputs: the next integer below, and no longer strict."""
     integral = (rows == np.round(rows)).all(axis=1) & ((rows == 0) | whole).all(axis=1)
@@ -118,54 +143,115 @@ def _sharpened(rows: Array, offsets: Array, strict: Mask, whole: Mask) -> tuple[
     return np.where(integral, lowered, offsets), strict & ~integral
 
 
+def _guards(
+    coefficients: Array, strict: Mask, offsets: Array, system: Numbers, whole: Mask, reach: Array
+) -> Guards:
+    largest = reach.max(axis=0, initial=0.0)
+    each = []
+    for number in range(offsets.shape[1]):
+        rows, asked = coefficients[:, number], offsets[:, number]
+        factors = tuple(
+            (axis, float(column[0]) if (column == column[0]).all() else column)
+            for axis, column in enumerate(rows.T)
+            if column.any()
+        )
+        strictness = strict[:, number]
+        integral = (rows == np.round(rows)).all() and ((rows == 0) | whole).all()
+        small = (np.abs(rows) @ largest < _EXACT).all() and (np.abs(asked[asked != np.inf]) < _EXACT).all()
+        exact = bool(integral and small and not strictness.any())
+        one = bool(strictness[0]) if (strictness == strictness[0]).all() else strictness
+        each.append(Guard(factors, np.ascontiguousarray(asked), one, exact))
+    return Guards(coefficients, strict, offsets, system, tuple(each))
+
+
+def _of(value: float | bool | Array | Mask, system: Numbers) -> Any:
+    """What a value per system is for each question."""
+    return value[system] if isinstance(value, np.ndarray) else value
+
+
 def contracted(
     guards: Guards, whole: Mask, question: Numbers, low: Array, high: Array
 ) -> tuple[Array, Array, Mask, Mask]:
-    """Boxes shrunk to where each guard can hold; which are left, and where all guards surely hold."""
+    """Boxes shrunk to where each guard can hold; which are left, and where all guards surely hold.
+
+    Bounds are outside of the exact ones by more than all roundings; of exact guards there are none.
+    """
     alive: Mask = np.asarray((low <= high).all(axis=1))
-    if not guards.offsets.shape[1]:
-        return low, high, alive, np.ones(len(low), dtype=np.bool_)
-    rows, offsets, strict = guards.rows(question)
-    at_low, at_high = rows * low[:, None], rows * high[:, None]
-    least, most = np.minimum(at_low, at_high), np.maximum(at_low, at_high)
-    size = np.maximum(np.abs(at_low), np.abs(at_high)).sum(axis=2)
-    error = gamma(2 * rows.shape[2] + 4) * (size + np.where(np.isinf(offsets), 0.0, np.abs(offsets))) + TINY
-    bottom, top = least.sum(axis=2), most.sum(axis=2)
-    alive &= np.where(strict, bottom - offsets < error, bottom - offsets <= error).all(axis=1)
-    inside = np.where(strict, top - offsets < -error, top - offsets <= -error)
-    integral = ~strict & (size < _EXACT) & _integral(rows, whole)
-    inside |= integral & (top <= offsets)
-    room = (offsets - bottom + error)[..., None] + least
-    with np.errstate(divide="ignore", invalid="ignore"):
-        limit = room / rows
-        slack = np.abs(limit) * 2.0**-50 + TINY
-        above = np.where(rows > 0, limit + slack, np.inf).min(axis=1)
-        below = np.where(rows < 0, limit - slack, -np.inf).max(axis=1)
-    above, below = np.where(whole, np.floor(above), above), np.where(whole, np.ceil(below), below)
-    low, high = np.maximum(low, below), np.minimum(high, above)
+    inside = np.ones(len(low), dtype=np.bool_)
+    system = guards.system[question]
+    columns, ends = [low[:, i] for i in range(low.shape[1])], [high[:, i] for i in range(low.shape[1])]
+    for guard in guards.each:
+        offset, strict = guard.offsets[question], _of(guard.strict, system)
+        bottom, top, size = np.zeros(len(low)), np.zeros(len(low)), np.zeros(len(low))
+        terms = []
+        for axis, factor in guard.factors:
+            by = _of(factor, system)
+            first, second = by * columns[axis], by * ends[axis]
+            least, most = np.minimum(first, second), np.maximum(first, second)
+            terms.append((axis, by, least))
+            bottom, top = bottom + least, top + most
+            if not guard.exact:
+                size += np.maximum(np.abs(least), np.abs(most))
+        if guard.exact:
+            alive &= bottom <= offset
+            inside &= top <= offset
+            room = offset - bottom
+        else:
+            error = (
+                gamma(2 * len(terms) + 6) * (size + np.where(np.isinf(offset), 0.0, np.abs(offset))) + TINY
+            )
+            gap = bottom - offset
+            alive &= np.where(strict, gap < error, gap <= error)
+            inside &= np.where(strict, top - offset < -error, top - offset <= -error)
+            room = error - gap
+        for axis, by, least in terms:
+            columns[axis], ends[axis] = _limited(
+                columns[axis], ends[axis], room + least, by, bool(whole[axis])
+            )
+    low, high = np.stack(columns, axis=1), np.stack(ends, axis=1)
     alive &= (low <= high).all(axis=1)
-    return low, high, alive, inside.all(axis=1)
+    return low, high, alive, inside
 
 
-def _integral(rows: Array, whole: Mask) -> Mask:
-    """Rows that multiply integers with integers: their sums are exact."""
-    exact: Mask = ((rows == np.round(rows)) & (whole | (rows == 0))).all(axis=2)
-    return exact
+def _limited(low: Array, high: Array, room: Array, by: float | Array, whole: bool) -> tuple[Array, Array]:
+    """The bounds of an input whose multiple is at most `room`; a little wider, or inward to integers."""
+    if isinstance(by, float) and abs(by) == 1.0:
+        limit = room * by
+    else:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            limit = room / by
+            limit = limit + np.where(by > 0, 1.0, -1.0) * np.where(
+                np.isinf(limit), 0.0, np.abs(limit) * 2.0**-50 + TINY
+            )
+    if isinstance(by, float):
+        if by > 0:
+            return low, np.minimum(high, np.floor(limit) if whole else limit)
+        return np.maximum(low, np.ceil(limit) if whole else limit), high
+    lower, upper = np.where(by < 0, limit, -np.inf), np.where(by > 0, limit, np.inf)
+    if whole:
+        lower, upper = np.ceil(lower), np.floor(upper)
+    return np.maximum(low, lower), np.minimum(high, upper)
 
 
-def held(guards: Guards, whole: Mask, question: Numbers, points: Array) -> tuple[Mask, Mask]:
+def held(guards: Guards, question: Numbers, points: Array) -> tuple[Mask, Mask]:
     """Which points surely satisfy the guards of their question, and which surely do not."""
-    if not guards.offsets.shape[1]:
-        every = np.ones(len(points), dtype=np.bool_)
-        return every, ~every
-    rows, offsets, strict = guards.rows(question)
-    products = rows * points[:, None]
-    total, size = products.sum(axis=2), np.abs(products).sum(axis=2)
-    error = gamma(rows.shape[2] + 4) * (size + np.where(np.isinf(offsets), 0.0, np.abs(offsets))) + TINY
-    gap = total - offsets
-    exact = (size < _EXACT) & _integral(rows, whole)
-    error = np.where(exact, 0.0, error)
-    # Of exact sums the sign of the difference is right, as float64 subtraction never rounds to zero.
-    holds = np.where(strict, gap < -error, gap <= -error)
-    fails = np.where(strict, gap >= error, gap > error)
-    return holds.all(axis=1), fails.any(axis=1)
+    holds, fails = np.ones(len(points), dtype=np.bool_), np.zeros(len(points), dtype=np.bool_)
+    system = guards.system[question]
+    for guard in guards.each:
+        offset, total, size = guard.offsets[question], np.zeros(len(points)), np.zeros(len(points))
+        for axis, factor in guard.factors:
+            product = _of(factor, system) * points[:, axis]
+            total = total + product
+            if not guard.exact:
+                size += np.abs(product)
+        if guard.exact:
+            holds &= total <= offset
+            fails |= total > offset
+            continue
+        error = (
+            gamma(len(guard.factors) + 6) * (size + np.where(np.isinf(offset), 0.0, np.abs(offset))) + TINY
+        )
+        gap = total - offset
+        holds &= gap < -error
+        fails |= gap > error
+    return holds, fails

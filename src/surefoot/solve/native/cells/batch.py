@@ -26,6 +26,7 @@ from surefoot.work.budget import Budget
 
 ENUMERATED = 100_000  # points in all that are looked at without asking whether bounds are cheaper
 TABLE = 10_000_000  # most points of a table
+SHARE = 8.0  # a demand is tallied on the whole table if its boxes have 1 / SHARE of its points
 
 
 def answer(
@@ -90,20 +91,13 @@ def _counted(work: Arranged, ledger: Ledger, members: Numbers, table: Table, bud
     covered = table.covers(work.low[members], work.high[members])
     inside, rest = members[covered], members[~covered]
     demand = work.demand[inside]
-    order = np.argsort(demand, kind="stable")
-    groups = np.split(inside[order], np.flatnonzero(np.diff(demand[order])) + 1)
-    few: list[Numbers] = []
-    for group in groups:
-        if not len(group):
-            continue
-        points = Boxes(work.low[group], work.high[group], group).sizes().sum()
-        if table.knows(work.demands[work.demand[group[0]]]) or 8.0 * points >= table.size:
-            count(work, ledger, group, table, budget)
-        else:
-            few.append(group)
-    if few:
-        group = np.concatenate(few)
-        enumerate_boxes(work, ledger, Boxes(work.low[group], work.high[group], group), table, budget)
+    points = np.bincount(
+        demand, Boxes(work.low[inside], work.high[inside], inside).sizes(), len(work.demands)
+    )
+    worth = np.array([table.knows(d) for d in work.demands], dtype=np.bool_) | (SHARE * points >= table.size)
+    counted, few = inside[worth[demand]], inside[~worth[demand]]
+    count(work, ledger, counted, table, budget)
+    enumerate_boxes(work, ledger, Boxes(work.low[few], work.high[few], few), table, budget)
     ledger.means["table"] += len(inside)
     return rest
 

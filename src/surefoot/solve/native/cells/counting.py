@@ -10,7 +10,7 @@ import numpy as np
 
 from surefoot.network.outward import Array
 from surefoot.solve.native.cells.arrange import Arranged, contracted, held
-from surefoot.solve.native.cells.grid import Table, Tally, tallied
+from surefoot.solve.native.cells.grid import Table, most_slots, tallied
 from surefoot.solve.native.cells.leaves import Boxes, every_point, joined, note, pieces
 from surefoot.solve.native.cells.ledger import Ledger
 from surefoot.solve.native.cells.points import NO
@@ -22,33 +22,43 @@ BATCH = 1 << 13  # questions at a time
 
 
 def count(work: Arranged, ledger: Ledger, members: Numbers, table: Table, budget: Budget) -> None:
-    """Answer all these questions, which share one demand, from the table."""
-    tally = tallied(table, work.demands[work.demand[members[0]]])
-    for start in range(0, len(members), BATCH):
-        some = members[start : start + BATCH]
+    """Answer all these questions from the table, as many demands at a time as may be remembered."""
+    demand = work.demand[members]
+    distinct = np.unique(demand)
+    slots = np.zeros(len(work.demands), dtype=np.int64)
+    most = most_slots(table)
+    for first in range(0, len(distinct), most):
+        some = distinct[first : first + most]
+        if not budget.spent():
+            slots[some] = tallied(table, [work.demands[d] for d in some.tolist()])
+        of_these = members[np.isin(demand, some)]
+        for start in range(0, len(of_these), BATCH):
+            _count(work, ledger, of_these[start : start + BATCH], table, slots, budget)
+
+
+def _count(
+    work: Arranged, ledger: Ledger, members: Numbers, table: Table, slots: Numbers, budget: Budget
+) -> None:
+    boxes = Boxes(work.low[members], work.high[members], members)
+    found: list[Boxes] = []
+    while len(boxes):
         if budget.spent():
-            ledger.leave_open(some, "time ran out before its box was counted")
-            continue
-        boxes = Boxes(work.low[some], work.high[some], some)
-        found: list[Boxes] = []
-        while len(boxes):
-            boxes = _round(work, ledger, boxes, table, tally, found)
-            if budget.spent():
-                ledger.leave_open(boxes.question, "time ran out while its box was counted")
-                break
-        if found:
-            _descend(ledger, joined(found), table, tally)
+            ledger.leave_open(boxes.question, "time ran out before its box was counted")
+            break
+        boxes = _round(work, ledger, boxes, table, slots, found)
+    if found:
+        _descend(work, ledger, joined(found), table, slots)
 
 
 def _round(
-    work: Arranged, ledger: Ledger, boxes: Boxes, table: Table, tally: Tally, found: list[Boxes]
+    work: Arranged, ledger: Ledger, boxes: Boxes, table: Table, slots: Numbers, found: list[Boxes]
 ) -> Boxes:
     """Settle what can be settled; the halves of the rest. `found` collects boxes whose YES points count."""
     boxes = boxes.pick(ledger.unsettled(boxes.question))
     whole = work.questions.whole
     low, high, alive, inside = contracted(work.guards, whole, boxes.question, boxes.low, boxes.high)
     boxes, inside = Boxes(low, high, boxes.question).pick(alive), inside[alive]
-    yes, doubtful = tally.counts(_places(table, boxes.low), _places(table, boxes.high))
+    yes, doubtful = _counts(work, boxes, table, slots)
     done = inside & (yes > 0)
     if done.any():
         _, first = np.unique(boxes.question[done], return_index=True)
@@ -58,8 +68,13 @@ def _round(
     open_ = ((yes > 0) | (doubtful > 0)) & ledger.unsettled(boxes.question)
     boxes = boxes.pick(open_)
     small = boxes.sizes() <= LEAF
-    _leaves(work, ledger, boxes.pick(small), table, tally)
+    _leaves(work, ledger, boxes.pick(small), table, slots)
     return halved(boxes.pick(~small))
+
+
+def _counts(work: Arranged, boxes: Boxes, table: Table, slots: Numbers) -> tuple[Numbers, Numbers]:
+    slot = slots[work.demand[boxes.question]]
+    return table.tallies.counts(slot, _places(table, boxes.low), _places(table, boxes.high))
 
 
 def _places(table: Table, corner: Array) -> Numbers:
@@ -76,17 +91,18 @@ def halved(boxes: Boxes) -> Boxes:
     return joined([Boxes(boxes.low, first, boxes.question), Boxes(second, boxes.high, boxes.question)])
 
 
-def _leaves(work: Arranged, ledger: Ledger, boxes: Boxes, table: Table, tally: Tally) -> None:
+def _leaves(work: Arranged, ledger: Ledger, boxes: Boxes, table: Table, slots: Numbers) -> None:
     for part in pieces(boxes):
         points, owner = every_point(part)
-        codes = tally.codes[table.numbers(points)]
+        question = part.question[owner]
+        codes = table.tallies.codes[slots[work.demand[question]], table.numbers(points)]
         kept = codes != NO
-        points, question, codes = points[kept], part.question[owner[kept]], codes[kept]
-        holds, fails = held(work.guards, work.questions.whole, question, points)
+        points, question, codes = points[kept], question[kept], codes[kept]
+        holds, fails = held(work.guards, question, points)
         note(work, ledger, points[~fails], question[~fails], codes[~fails], holds[~fails])
 
 
-def _descend(ledger: Ledger, boxes: Boxes, table: Table, tally: Tally) -> None:
+def _descend(work: Arranged, ledger: Ledger, boxes: Boxes, table: Table, slots: Numbers) -> None:
     """A YES point of each box: go to the first half as long as that has one."""
     while True:
         wide = np.flatnonzero(boxes.sizes() > 1)
@@ -94,7 +110,7 @@ def _descend(ledger: Ledger, boxes: Boxes, table: Table, tally: Tally) -> None:
             break
         halves = halved(boxes.pick(wide))
         first, second = halves.pick(slice(0, len(wide))), halves.pick(slice(len(wide), None))
-        yes, _ = tally.counts(_places(table, first.low), _places(table, first.high))
+        yes, _ = _counts(work, first, table, slots)
         here = (yes > 0)[:, None]
         boxes.low[wide] = np.where(here, first.low, second.low)
         boxes.high[wide] = np.where(here, first.high, second.high)

@@ -7,6 +7,7 @@ its 2^axes corners.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -34,8 +35,8 @@ class Table:
     shape: tuple[int, ...]
     outputs: Array32  # (outputs, points)
     radius: Array  # (outputs, chunks): of the stored outputs
-    memory: int  # bytes that remembered codes may take
-    remembered: dict[bytes, Tally] = field(default_factory=dict)
+    memory: int  # bytes that remembered tallies may take
+    tallies: Tallies
 
     def numbers(self, points: Array) -> Numbers:
         """The positions of points in the table."""
@@ -54,7 +55,7 @@ class Table:
 
     def knows(self, demand: Demand) -> bool:
         """Whether a demand has been tallied already."""
-        return demand.key() in self.remembered
+        return demand.key() in self.tallies.slots
 
     def at(self, numbers: Numbers) -> tuple[Array, Array]:
         """Outputs and radii of some points, one column each."""
@@ -65,24 +66,31 @@ class Table:
         return int(self.outputs.shape[1])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Tally:
-    """The codes of all points for one demand, and their prefix sums (None: not worth it)."""
+@dataclass(slots=True, eq=False)
+class Tallies:
+    """A cache: the codes of all points for several demands, one slot each, and their prefix sums."""
 
-    codes: Codes
-    sums: NDArray[np.int64]
     axes: tuple[int, ...]  # those with more than one point
     steps: tuple[int, ...]  # of the sums, per axis
+    codes: Codes  # (slots, points)
+    sums: NDArray[np.int64]  # (slots, corners)
+    slots: dict[bytes, int] = field(default_factory=dict)
 
-    def counts(self, first: Numbers, last: Numbers) -> tuple[Numbers, Numbers]:
+    def counts(self, slot: Numbers, first: Numbers, last: Numbers) -> tuple[Numbers, Numbers]:
         """How many points of each box (places first .. last) are YES, and how many are doubtful."""
-        index = np.zeros((1, len(first)), dtype=np.int64)
-        signs = np.ones(1, dtype=np.int64)
+        index, signs = (slot * self.sums.shape[1])[None], np.ones(1, dtype=np.int64)
         for axis, step in zip(self.axes, self.steps, strict=True):
             index = np.concatenate([index + first[:, axis] * step, index + (last[:, axis] + 1) * step])
             signs = np.concatenate([-signs, signs])
-        totals = signs @ self.sums[index]
+        totals = signs @ self.sums.reshape(-1)[index]
         return totals % _WIDE, totals // _WIDE
+
+    def grow(self, slots: int) -> None:
+        """Room for that many slots."""
+        more = slots - len(self.codes)
+        if more > 0:
+            self.codes = np.concatenate([self.codes, np.empty((more, self.codes.shape[1]), dtype=np.uint8)])
+            self.sums = np.concatenate([self.sums, np.zeros((more, self.sums.shape[1]), dtype=np.int64)])
 
 
 def strides(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -113,20 +121,39 @@ def tabulated(network: Network, low: Array, high: Array, float32: bool, memory: 
         radius[:, chunk] = (reach + most * _STORED + 2.0**-149) * (1.0 + 2.0**-40)
     for array in (outputs, radius):
         array.setflags(write=False)
-    return Table(network, float32, low, shape, outputs, radius, memory)
+    axes = tuple(i for i, n in enumerate(shape) if n > 1) or (0,)
+    corners = tuple(shape[i] + 1 for i in axes)
+    tallies = Tallies(
+        axes,
+        strides(corners),
+        np.empty((0, size), dtype=np.uint8),
+        np.empty((0, int(np.prod(corners))), dtype=np.int64),
+    )
+    return Table(network, float32, low, shape, outputs, radius, memory, tallies)
 
 
-def tallied(table: Table, demand: Demand) -> Tally:
-    """Codes and counts of a demand, remembered while memory lasts."""
-    key = demand.key()
-    known = table.remembered.get(key)
-    if known is not None:
-        return known
-    tally = _sums(_codes(table, demand), table.shape)
-    each = tally.codes.nbytes + tally.sums.nbytes
-    if (len(table.remembered) + 1) * each <= table.memory:
-        table.remembered[key] = tally
-    return tally
+def most_slots(table: Table) -> int:
+    """How many demands may be remembered; one always."""
+    tallies = table.tallies
+    return max(1, int(table.memory // (tallies.codes.shape[1] + 8 * tallies.sums.shape[1])))
+
+
+def tallied(table: Table, demands: Sequence[Demand]) -> list[int]:
+    """The slots of these demands, at most `most_slots` of them; older ones are forgotten if need be."""
+    tallies, most = table.tallies, most_slots(table)
+    keys = [d.key() for d in demands]
+    fresh = {k for k in keys if k not in tallies.slots}
+    if len(tallies.slots) + len(fresh) > most:
+        tallies.slots.clear()
+        fresh = set(keys)
+    tallies.grow(min(most, len(tallies.slots) + len(fresh)))
+    for key, demand in zip(keys, demands, strict=True):
+        if key not in tallies.slots:
+            slot = len(tallies.slots)
+            tallies.codes[slot] = _codes(table, demand)
+            _sum(table, slot)
+            tallies.slots[key] = slot
+    return [tallies.slots[k] for k in keys]
 
 
 def _codes(table: Table, demand: Demand) -> Codes:
@@ -146,13 +173,13 @@ def _codes(table: Table, demand: Demand) -> Codes:
     return codes
 
 
-def _sums(codes: Codes, shape: tuple[int, ...]) -> Tally:
-    axes = tuple(i for i, n in enumerate(shape) if n > 1) or (0,)
-    extents = tuple(shape[i] for i in axes)
+def _sum(table: Table, slot: int) -> None:
+    """The prefix sums of a slot from its codes."""
+    tallies = table.tallies
+    extents = [table.shape[i] for i in tallies.axes]
     weights = np.array([0, 1, _WIDE, _WIDE], dtype=np.int64)  # NO, YES, UNCLEAR, EITHER
-    sums = np.zeros([n + 1 for n in extents], dtype=np.int64)
-    inner = sums[(slice(1, None),) * len(axes)]
-    inner[...] = weights[codes].reshape(extents)
-    for axis in range(len(axes)):
+    sums = tallies.sums[slot].reshape([n + 1 for n in extents])
+    inner = sums[(slice(1, None),) * len(extents)]
+    inner[...] = weights[tallies.codes[slot]].reshape(extents)
+    for axis in range(len(extents)):
         np.cumsum(inner, axis=axis, out=inner)
-    return Tally(codes, sums.reshape(-1), axes, strides(tuple(n + 1 for n in extents)))

@@ -106,7 +106,7 @@ def look(
     work: Arranged, ledger: Ledger, points: Array, question: Numbers, table: Table | None = None
 ) -> None:
     """Note what some points say about their questions."""
-    holds, fails = held(work.guards, work.questions.whole, question, points)
+    holds, fails = held(work.guards, question, points)
     kept = ~fails
     points, question, holds = points[kept], question[kept], holds[kept]
     if not len(points):

@@ -1,0 +1,142 @@
+"""Racetrack-like cells: many small questions over one network on four integers, answered in one batch.
+
+    python -m benchmarks.cells --widths 16 32 64 --questions 3000 --milp 5 --json rows.json
+
+A question: is there a state of this cell (position x velocity) where the network chooses this of nine
+accelerations and the next position is in that cell? Times are CPU seconds of this process. `cold` makes the
+table of the network, `warm` is given one with all its counts; `milp` answers the first few of the same
+questions one by one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.aurora_like import trained
+from surefoot.network.outward import Array
+from surefoot.problem.network import Network, dense
+from surefoot.query.query import Sat, Unsat
+from surefoot.solve.milp.solver import decide as milp
+from surefoot.solve.native.cells import Outcome, Questions, answer, chooses, tabulated
+from surefoot.solve.native.cells.single import query
+
+SIDE = 30.0
+FIRST, LAST = np.array([0.0, 0, -5, -5]), np.array([SIDE, SIDE, 5, 5])
+MOVES = np.array([(a, b) for a in (-1, 0, 1) for b in (-1, 0, 1)], dtype=np.float64)
+CELLS = ((3, 2), (6, 4), (15, 6))
+
+
+@cache
+def network(width: int, seed: int = 5) -> Network:
+    """Trained on the worth of each acceleration: near the goal, away from obstacles and walls."""
+    rng = np.random.default_rng(seed)
+    states = np.floor(rng.uniform(FIRST, LAST + 1, (20000, 4)))
+    goal, obstacles = np.array([0.8, 0.7]) * SIDE, rng.uniform(5, 25, (6, 2))
+    worth = []
+    for move in MOVES:
+        velocity = states[:, 2:] + move
+        position = states[:, :2] + 1.5 * velocity
+        value = -np.linalg.norm(position - goal, axis=1) / SIDE
+        for obstacle in obstacles:
+            value -= 0.6 * np.exp(-((position - obstacle) ** 2).sum(axis=1) / 8)
+        value -= 0.5 * ((position < 0) | (position > SIDE)).any(axis=1)
+        worth.append(value)
+    target = np.stack(worth, axis=1)
+    target = (target - target.mean(axis=1, keepdims=True)) * 6
+    weights, biases = trained((4, width, width, 9), states, target, seed, steps=4000)
+    return dense(list(zip(weights, biases, strict=True)))
+
+
+def questions(net: Network, count: int, cell: tuple[int, int], float32: bool, seed: int) -> Questions:
+    rng = np.random.default_rng(seed)
+    extent = np.array([cell[0], cell[0], cell[1], cell[1]], dtype=np.float64)
+    low = np.floor(rng.uniform(FIRST, LAST - extent + 2, (count, 4)))
+    member = np.floor(rng.uniform(low, low + extent))
+    outputs = answered_by(net, member)
+    action = np.where(rng.random(count) < 0.5, outputs, rng.integers(0, 9, count))
+    corner = np.floor((member[:, :2] + member[:, 2:] + MOVES[action]) / cell[0]) * cell[0]
+    moved = rng.random((count, 1)) < 0.3
+    corner += np.where(moved, cell[0] * rng.integers(-1, 2, (count, 2)), 0)
+    rows = np.array([[1, 0, 1, 0], [-1, 0, -1, 0], [0, 1, 0, 1], [0, -1, 0, -1]])
+    offsets = np.zeros((count, 12))
+    offsets[:, 8::2], offsets[:, 9::2] = corner + cell[0] - 1 - MOVES[action], MOVES[action] - corner
+    systems = tuple(chooses(net, a).and_also(rows) for a in range(9))
+    return Questions(
+        net, low, low + extent - 1, np.ones(4, dtype=np.bool_), systems, action, offsets, float32
+    )
+
+
+def answered_by(net: Network, points: Array) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    from surefoot.network.evaluate import decide
+
+    return decide(net, points.astype(np.float32)).actions
+
+
+def measured(width: int, cell: tuple[int, int], count: int, by_milp: int, float32: bool) -> dict[str, object]:
+    net = network(width)
+    asked = questions(net, count, cell, float32, width + cell[0])
+    started = time.process_time()
+    found = answer(asked)
+    cold = time.process_time() - started
+    table = tabulated(net, FIRST, LAST, float32)
+    answer(asked, table=table)
+    started = time.process_time()
+    again = answer(asked, table=table)
+    warm = time.process_time() - started
+    assert (again.outcomes == found.outcomes).all()
+    used, ratio, disagreements = [], None, 0
+    for i in range(by_milp):
+        single = query(asked, i)
+        assert single is not None
+        started = time.process_time()
+        other = milp(single, 0, 60.0)
+        used.append(time.process_time() - started)
+        expected = {Outcome.SAT: Sat, Outcome.UNSAT: Unsat}.get(Outcome(found.outcomes[i]))
+        if not float32 and isinstance(other, Sat | Unsat) and not isinstance(other, expected or object):
+            disagreements += 1
+    if used:
+        ratio = round(float(np.mean(used)) / (cold / count))
+    return {
+        "net": f"{width}x{width}",
+        "cell": "x".join(map(str, (cell[0], cell[0], cell[1], cell[1]))),
+        "arithmetic": "float32" if float32 else "real",
+        "questions": count,
+        "outcomes": np.bincount(found.outcomes, minlength=4).tolist(),
+        "cold_us": round(1e6 * cold / count, 1),
+        "warm_us": round(1e6 * warm / count, 1),
+        "milp_ms": round(1e3 * float(np.mean(used)), 2) if used else None,
+        "milp_over_cold": ratio,
+        "milp_disagrees": disagreements,
+    }
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--widths", type=int, nargs="*", default=[16, 32, 64])
+    parser.add_argument("--questions", type=int, default=3000)
+    parser.add_argument("--milp", type=int, default=5, help="how many questions milp answers")
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    rows = []
+    for width in options.widths:
+        for cell in CELLS:
+            for float32 in (False, True):
+                by_milp = 0 if float32 else options.milp
+                rows.append(measured(width, cell, options.questions, by_milp, float32))
+                print(" ".join(f"{k}={v}" for k, v in rows[-1].items()), flush=True)
+    if options.json:
+        options.json.write_text(json.dumps(rows, indent=1), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
