@@ -20,12 +20,13 @@ from surefoot.solve.native.cells.leaves import Boxes, enumerate_boxes, guarded
 from surefoot.solve.native.cells.ledger import Ledger
 from surefoot.solve.native.cells.points import EITHER, YES, at_fractions
 from surefoot.solve.native.cells.questions import Answers, Mask, Numbers, Questions
-from surefoot.solve.native.cells.search import LEAF, search
+from surefoot.solve.native.cells.search import LEAF, sample, search
 from surefoot.solve.native.cells.single import decided
 from surefoot.work.budget import Budget
 
 ENUMERATED = 100_000  # points in all that are looked at without asking whether bounds are cheaper
 TABLE = 10_000_000  # most points of a table
+PER_POINT, PER_QUESTION = 4.0, 300.0  # points of a table worth one point looked at, one question searched
 SHARE = 8.0  # a demand is tallied on the whole table if its boxes have 1 / SHARE of its points
 
 
@@ -70,7 +71,7 @@ def _integral(work: Arranged, members: Numbers) -> Mask:
 
 
 def _own_table(work: Arranged, members: Numbers, memory: int) -> Table | None:
-    """A table of the hull of all integer boxes, if that is small and they fill a good part of it."""
+    """A table of the hull of all integer boxes, if that is cheaper than to look at them one by one."""
     asked = work.questions
     if not len(members) or not asked.whole.all():
         return None
@@ -78,7 +79,7 @@ def _own_table(work: Arranged, members: Numbers, memory: int) -> Table | None:
     low, high = boxes.low.min(axis=0), boxes.high.max(axis=0)
     extents = high - low + 1.0
     size = float(extents.prod())
-    worth = size <= 4.0 * boxes.sizes().sum() + 1000.0
+    worth = size <= 1000.0 + min(PER_POINT * boxes.sizes().sum(), PER_QUESTION * len(members))
     if size > TABLE or not worth or (extents > 1).sum() > AXES:
         return None
     if bytes_needed(asked.network, int(size)) > memory:
@@ -97,7 +98,10 @@ def _counted(work: Arranged, ledger: Ledger, members: Numbers, table: Table, bud
     worth = np.array([table.knows(d) for d in work.demands], dtype=np.bool_) | (SHARE * points >= table.size)
     counted, few = inside[worth[demand]], inside[~worth[demand]]
     count(work, ledger, counted, table, budget)
-    enumerate_boxes(work, ledger, Boxes(work.low[few], work.high[few], few), table, budget)
+    rest_of_these = Boxes(work.low[few], work.high[few], few)
+    if not budget.spent():
+        sample(work, ledger, rest_of_these.pick(rest_of_these.sizes() > LEAF), table, budget.seed)
+    enumerate_boxes(work, ledger, rest_of_these, table, budget)
     ledger.means["table"] += len(inside)
     return rest
 

@@ -93,7 +93,7 @@ def enumerate_boxes(
     work: Arranged, ledger: Ledger, boxes: Boxes, table: Table | None, budget: Budget | None = None
 ) -> None:
     """Settle the questions of these boxes as far as their points can."""
-    for part in pieces(boxes):
+    for part in pieces(boxes.pick(ledger.unsettled(boxes.question))):
         if budget is not None and budget.spent():
             ledger.leave_open(part.question, "time ran out before all its points were looked at")
             continue

@@ -29,7 +29,7 @@ def search(
     """Halve the boxes of these questions, about `most` of each at most; the questions that need more."""
     plan = layout(work.questions.network)
     start = Boxes(work.low[members], work.high[members], members)
-    _sample(work, ledger, start, table, budget.seed)
+    sample(work, ledger, start, table, budget.seed)
     stack = [start.pick(ledger.unsettled(members))]
     used = np.zeros(len(work.questions), dtype=np.int64)
     beyond = np.zeros(len(work.questions), dtype=np.bool_)
@@ -69,9 +69,7 @@ def _round(
     whole = work.questions.whole
     low, high, alive, _ = contracted(work.guards, whole, boxes.question, boxes.low, boxes.high)
     boxes = Boxes(low, high, boxes.question).pick(alive)
-    few = ((low == high)[alive] | whole).all(axis=1) & (boxes.sizes() <= LEAF)
-    enumerate_boxes(work, ledger, boxes.pick(few), table)
-    boxes = boxes.pick(~few)
+    boxes = boxes.pick(_many(work, ledger, boxes, table))
     if not len(boxes):
         return boxes
     look(work, ledger, _snapped(whole, boxes, 0.5 * (boxes.low + boxes.high)), boxes.question, table)
@@ -83,7 +81,17 @@ def _round(
     boxes, best = found.boxes.pick(left), found.best[left]
     look(work, ledger, _snapped(whole, boxes, best), boxes.question, table)
     open_ = ledger.unsettled(boxes.question)
-    return _cut(work, boxes.pick(open_), found.influence[left][open_], beyond)
+    boxes, influence = boxes.pick(open_), found.influence[left][open_]
+    many = _many(work, ledger, boxes, table)  # shrinking may have left few points
+    return _cut(work, boxes.pick(many), influence[many], beyond)
+
+
+def _many(work: Arranged, ledger: Ledger, boxes: Boxes, table: Table | None) -> Mask:
+    """Take boxes with few integer points one by one; which are left."""
+    fixed = ((boxes.low == boxes.high) | work.questions.whole).all(axis=1)
+    few: Mask = fixed & (boxes.sizes() <= LEAF)
+    enumerate_boxes(work, ledger, boxes.pick(few), table)
+    return ~few
 
 
 def _snapped(whole: Mask, boxes: Boxes, points: Array) -> Array:
@@ -112,7 +120,7 @@ def _cut(work: Arranged, boxes: Boxes, influence: Array, beyond: Mask) -> Boxes:
     return joined([Boxes(boxes.low, first, boxes.question), Boxes(second, boxes.high, boxes.question)])
 
 
-def _sample(work: Arranged, ledger: Ledger, boxes: Boxes, table: Table | None, seed: int) -> None:
+def sample(work: Arranged, ledger: Ledger, boxes: Boxes, table: Table | None, seed: int) -> None:
     """Centre, ends and a few random points of each box; the same places of every box."""
     whole = work.questions.whole
     low, high, alive, _ = contracted(work.guards, whole, boxes.question, boxes.low, boxes.high)
