@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
+from functools import lru_cache
 from math import ceil, floor
 from typing import TypeAlias
 
@@ -40,6 +41,7 @@ def declared(quantities: Iterable[Quantity]) -> dict[str, Interval]:
     return box
 
 
+@lru_cache(1 << 12)  # the same bounds occur again and again
 def float32_near(value: Fraction, up: bool) -> Fraction:
     """The nearest float32 number on that side of a value (itself if it is one, the largest at the end)."""
     near = _finite_float32(value)

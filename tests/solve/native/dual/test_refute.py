@@ -13,7 +13,7 @@ from surefoot.solve.native.dual import Candidate, GaveUp, Refuted, Settings, Ste
 from surefoot.solve.native.dual.layered import evaluate
 from surefoot.solve.native.dual.search import Limit
 
-SETTINGS = Settings(most_nodes=1500)
+MOST = 1500
 REPEATED_INPUTS = (2132, 2482)  # a copy reads an input twice: its way must not be paid twice in a clip
 
 
@@ -24,11 +24,11 @@ def test_agrees_with_mixed_integer_programming(block: int) -> None:
         problem = random_question(seed)
         least = least_violation(problem)
         for margin in (0.5, 1e-2, 1e-4):
-            wanted = refute(shifted(problem, least + margin), SETTINGS)
+            wanted = refute(shifted(problem, least + margin), most_nodes=MOST)
             assert not isinstance(wanted, Refuted), seed
             if isinstance(wanted, Candidate):
                 assert satisfied(shifted(problem, least + margin), wanted.point), seed
-            unwanted = refute(shifted(problem, least - margin), SETTINGS)
+            unwanted = refute(shifted(problem, least - margin), most_nodes=MOST)
             assert not isinstance(unwanted, Candidate), seed
             decided += isinstance(wanted, Candidate) + isinstance(unwanted, Refuted)
     assert decided >= 80  # of at least 90
@@ -41,7 +41,7 @@ def test_the_order_of_copies_inputs_and_neurons_does_not_matter() -> None:
     turned = replace(turned, whole=problem.whole[::-1].copy(), direct=problem.direct[:, ::-1].copy())
     turned = replace(turned, first=problem.first[:, ::-1].copy())
     for offset in (least - 0.01, least + 0.01):
-        kinds = {type(refute(shifted(p, offset), SETTINGS)) for p in (problem, turned)}
+        kinds = {type(refute(shifted(p, offset), most_nodes=MOST)) for p in (problem, turned)}
         assert len(kinds) == 1
 
 
@@ -126,15 +126,15 @@ def test_limits_are_answers() -> None:
     problem = next(
         p
         for p in (shifted(q, least_violation(q) - 1e-3) for q in map(random_question, range(200)))
-        if refute(p, SETTINGS).nodes > 40
+        if refute(p, most_nodes=MOST).nodes > 40
     )
-    few = refute(problem, replace(SETTINGS, most_nodes=3, batch=1))
+    few = refute(problem, Settings(batch=1), 3)
     assert isinstance(few, GaveUp)
     assert few.why is Limit.NODES
-    late = refute(problem, replace(SETTINGS, expired=lambda: True))
+    late = refute(problem, Settings(expired=lambda: True))
     assert isinstance(late, GaveUp)
     assert late.why is Limit.TIME
-    crowded = refute(problem, replace(SETTINGS, most_open=1, batch=1))
+    crowded = refute(problem, Settings(most_open=1, batch=1))
     assert isinstance(crowded, GaveUp)
     assert crowded.why is Limit.OPEN
 
@@ -179,5 +179,5 @@ def test_fewer_steps_are_as_sound() -> None:
         problem = random_question(seed)
         least = least_violation(problem)
         for count in (1, 2, 20):
-            settings = replace(SETTINGS, steps=Steps(count))
-            assert not isinstance(refute(shifted(problem, least + 1e-3), settings), Refuted)
+            settings = Settings(steps=Steps(count))
+            assert not isinstance(refute(shifted(problem, least + 1e-3), settings, MOST), Refuted)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from fractions import Fraction
 from itertools import pairwise
 from time import monotonic
@@ -198,10 +199,8 @@ def test_a_proof_does_not_fit_a_query_with_a_solution() -> None:
             lowered = lower(weaker).query
             formulas = tuple(normal(c) for c in lowered.constraints)
             forged = Unsat(Proof(claim(lowered, formulas), answer.proof.arithmetic, answer.proof.cases))
-            try:
+            with suppress(BadCertificate):
                 assert not checked(forged).accepted, seed
-            except BadCertificate:
-                pass
             refused += 1
     assert refused >= 3
 

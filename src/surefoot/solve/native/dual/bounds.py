@@ -22,7 +22,8 @@ from surefoot.solve.native.dual.layered import Indices, Mask
 
 CHUNK = 1 << 11  # functions at a time, so that the arrays stay in the cache
 _LEAST_GAIN = 0.02  # of an input's width; smaller gains are not worth a new box
-_DIGITS = 10  # binary digits of a price
+_DIGITS = 6  # binary digits of a price
+_LEAST_PRICE = 1e-30
 
 
 def contracted(low: Array, high: Array, slopes: Array, room: Array, whole: Mask) -> tuple[Array, Array]:
@@ -81,12 +82,24 @@ class CutBox:
     room: Array
     size: Array  # what the terms of the inequality add up to; `relative` times this is its rounding error
 
-    def reach(self, c: Compiled, rows: Indices, slopes: Array) -> tuple[Array, Array]:
-        """How far slopes . x can get above its value at the best end, one function per row, and the price."""
+    def greatest(self, c: Compiled, rows: Indices, slopes: Array) -> tuple[Array, Array]:
+        """Bounds above slopes . x, one function per row, and the prices that give them."""
         gain = slopes * self.direction[rows]
-        price, value = knapsack(gain, self.width[rows], self.cost[rows], self.total[rows], self.room[rows])
-        value += c.size.relative * price * self.size[rows] + TINY
-        return value, price
+        width, cost, room = self.width[rows], self.cost[rows], self.room[rows]
+        price = _prices(gain, cost, self.total[rows], room)[1]
+        value = np.einsum("ij,ij->i", slopes, self.best[rows]) + _gained(gain, width, cost, room, price)
+        return value + (c.size.relative * price * self.size[rows] + TINY), price
+
+    def ends(self, c: Compiled, rows: Indices, slopes: Array) -> tuple[Array, Array, Array, Array]:
+        """Bounds below and above slopes . x, one function per row, and the prices that give them."""
+        gain = slopes * self.direction[rows]
+        width, cost, room = self.width[rows], self.cost[rows], self.room[rows]
+        low_price, high_price = _prices(gain, cost, self.total[rows], room)
+        middle = np.einsum("ij,ij->i", slopes, self.best[rows])
+        high = middle + _gained(gain, width, cost, room, high_price)
+        low = middle - _gained(np.negative(gain, out=gain), width, cost, room, low_price)
+        error = c.size.relative * self.size[rows]
+        return low - (error * low_price + TINY), high + (error * high_price + TINY), low_price, high_price
 
 
 def cut_box(c: Compiled, domains: Domains) -> CutBox:
@@ -130,12 +143,9 @@ def clip_first_layer(c: Compiled, domains: Domains, wanted: Mask) -> Clipped:
     for start in range(0, max(len(rows), 1), CHUNK):
         r, q = rows[start : start + CHUNK], neurons[start : start + CHUNK]
         slopes = c.problem.first[q]
-        middle = np.einsum("ij,ij->i", slopes, box.best[r]) + c.problem.first_bias[q]
-        reach, price = box.reach(c, np.concatenate([r, r]), np.concatenate([-slopes, slopes]))
-        count = len(r)
-        least = middle - reach[:count] - c.errors[q]
-        most = middle + reach[count:] + c.errors[q]
-        found.append((least, most, price[:count], price[count:]))
+        low, high, low_price, high_price = box.ends(c, r, slopes)
+        middle, error = c.problem.first_bias[q], c.errors[q]
+        found.append((low + middle - error, high + middle + error, low_price, high_price))
     parts = found[0] if len(found) == 1 else [np.concatenate(several) for several in zip(*found, strict=True)]
     return Clipped(rows, neurons, *parts)
 
@@ -147,24 +157,40 @@ def apply(domains: Domains, clipped: Clipped) -> None:
     domains.upper[place] = np.minimum(domains.upper[place], clipped.upper)
 
 
-def knapsack(gain: Array, width: Array, cost: Array, total: Array, room: Array) -> tuple[Array, Array]:
-    """A price of room and the bound that it gives for what can be gained."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.where(gain > 0.0, gain / cost, -1.0)
-    ratio = np.where(np.isfinite(ratio), ratio, -1.0)  # free of cost: gained at any price
-    order = np.argsort(-ratio, axis=1)
-    spent = np.cumsum(np.take_along_axis(total, order, axis=1), axis=1)
-    count = (spent <= room[:, None]).sum(axis=1)
-    last = np.minimum(count, gain.shape[1] - 1)
-    chosen = np.take_along_axis(order, last[:, None], axis=1)
-    price = np.take_along_axis(ratio, chosen, axis=1)[:, 0]
-    price = np.where(count < gain.shape[1], np.maximum(price, 0.0), 0.0)
-    digits, power = np.frexp(price)
-    price = np.ldexp(np.rint(digits * 2**_DIGITS), power - _DIGITS)
-    left = gain - price[:, None] * cost
+def _prices(gain: Array, cost: Array, total: Array, room: Array) -> tuple[Array, Array]:
+    """Prices of room that are nearly best for -gain and for gain.
+
+    Any price gives a bound, so single precision does: the ratios gain / cost are sorted once for both sides,
+    each with its position in its last binary digits.
+    """
+    count, inputs = gain.shape
+    below = np.int32((1 << (inputs - 1).bit_length()) - 1)
+    with np.errstate(all="ignore"):
+        ratio = (gain / cost).astype(np.float32)
+    ratio[~np.isfinite(ratio)] = 0.0  # free of cost: gained at any price
+    keys = ratio.view(np.int32)
+    keys &= ~below
+    keys |= np.arange(inputs, dtype=np.int32)
+    ratio.sort(axis=1)
+    place = (keys & below).astype(np.int64)
+    place += inputs * np.arange(count)[:, None]
+    steps = total.astype(np.float32).reshape(-1)[place]
+    found = []
+    for part, ordered, sign in ((steps, ratio, -1.0), (steps[:, ::-1], ratio[:, ::-1], 1.0)):
+        used = (np.cumsum(part, axis=1) <= room[:, None]).sum(axis=1)
+        price = sign * ordered[np.arange(count), np.minimum(used, inputs - 1)].astype(np.float64)
+        digits, power = np.frexp(np.where((used < inputs) & (price > _LEAST_PRICE), price, 0.0))
+        found.append(np.ldexp(np.rint(digits * 2**_DIGITS), power - _DIGITS))
+    return found[0], found[1]
+
+
+def _gained(gain: Array, width: Array, cost: Array, room: Array, price: Array) -> Array:
+    """What can be gained at most, going from the best end at that price."""
+    left = price[:, None] * cost
+    np.subtract(gain, left, out=left)
     np.maximum(left, 0.0, out=left)
     value: Array = np.einsum("ij,ij->i", left, width) + price * room
-    return price, value
+    return value
 
 
 def by_intervals(c: Compiled, domains: Domains) -> None:
@@ -209,8 +235,8 @@ def deep_bounds(c: Compiled, domains: Domains, layer: int, wanted: Mask) -> Clip
                 constants.append(constant + sign * c.problem.biases[layer - 1][j])
             twice = np.concatenate([r, r])
             both, constant = np.concatenate(slopes), np.concatenate(constants)
-            reach, price = box.reach(c, twice, both)
-            reach += np.einsum("ij,ij->i", both, box.best[twice]) + constant
+            reach, price = box.greatest(c, twice, both)
+            reach += constant
             reach += np.tile(c.errors[start + copy * width + j], 2)
             least[part], most[part] = -reach[: len(r)], reach[len(r) :]
             prices[0, part], prices[1, part] = price[: len(r)], price[len(r) :]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from math import log2
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +13,7 @@ from numpy.typing import NDArray
 from surefoot.network.outward import Array
 from surefoot.solve.native.dual.bounds import Clipped
 from surefoot.solve.native.dual.kernel import MULTIPLIER_GRID, SLOPE_GRID, Compiled
-from surefoot.solve.native.dual.layered import Indices
+from surefoot.solve.native.dual.layered import Indices, Mask
 
 MOST_NODES = 50_000  # a log of more sub-domains is given up
 
@@ -118,7 +120,7 @@ def certificate_steps(c: Compiled, log: Log, names: Naming) -> list[object]:
         for entry in log.entries.get(waiting.pop(), ()):
             match entry:
                 case Split(neuron, place, value, below):
-                    value_number, index = written.place(neuron) if neuron >= 0 else (0, place)
+                    value_number, index = written.places[neuron] if neuron >= 0 else (0, place)
                     steps.append(["split", value_number, index, value])
                     waiting.extend((below + 1, below))
                 case Dual(of, row, closing):
@@ -127,7 +129,7 @@ def certificate_steps(c: Compiled, log: Log, names: Naming) -> list[object]:
                 case Bounds(of, start, end):
                     steps.extend(written.bounds(of, start, end))
                 case Narrowed(neuron, phase):
-                    found = {"bounds": [[*written.place(neuron), -phase]]}
+                    found = {"bounds": [[*written.places[neuron], -phase]]}
                     steps.append(["cut", [[[0], found]]])
                     steps.extend(written.intervals())
                 case Empty():
@@ -139,17 +141,24 @@ class _Written:
     """Numbers of the search as those of the certificate: all multipliers times one power of two."""
 
     def __init__(self, c: Compiled, names: Naming) -> None:
-        self.c, self.names = c, names
-        self.grid = float(c.grid[0])
-        self.factor = max(self.grid, MULTIPLIER_GRID)
+        self.names = names
+        self.factor = max(float(c.grid[0]), MULTIPLIER_GRID)
+        self.power = round(log2(self.factor))
         self.widths = c.problem.widths
-        self.starts = [s.start for s in c.slices]
-
-    def place(self, neuron: int) -> tuple[int, int]:
-        """The value before the ReLU and the entry in it."""
-        layer = int(np.searchsorted(self.starts, neuron, side="right")) - 1
-        copy, index = divmod(neuron - self.starts[layer], self.widths[layer])
-        return self.names.before[layer][copy], index
+        self.known: dict[float, tuple[str, ...]] = {0.0: ()}
+        # Of every neuron the value before its ReLU and the entry in it.
+        self.places = [
+            (value, index)
+            for values, width in zip(names.before, self.widths, strict=True)
+            for value in values
+            for index in range(width)
+        ]
+        starts = [s.start for s in c.slices]
+        self.blocks = [
+            (str(value), slice(start + copy * width, start + (copy + 1) * width))
+            for values, width, start in zip(names.after, self.widths, starts, strict=True)
+            for copy, value in enumerate(values)
+        ]
 
     def intervals(self) -> list[object]:
         """Bounds of all neurons from those of the inputs."""
@@ -169,35 +178,42 @@ class _Written:
             found["atoms"] = [[atom, weight] for atom, weight in atoms.items() if weight]
         split = np.flatnonzero((phase != 0) & (theta != 0.0))
         if len(split):
-            numbers = (-phase[split] * theta[split] * self.factor).tolist()
+            numbers = (-phase[split] * theta[split] * self.factor).astype(np.int64).tolist()
             pairs = zip(split.tolist(), numbers, strict=True)
-            found["bounds"] = [[*self.place(q), int(number)] for q, number in pairs]
-        slopes = {}
-        decided = np.where(of.lower[row] >= 0.0, SLOPE_GRID, 0.0)
-        every = np.where(phase == 0, theta * SLOPE_GRID, decided).astype(np.uint8)
+            found["bounds"] = [[*self.places[q], number] for q, number in pairs]
         unstable = phase == 0
-        for layer, values in enumerate(self.names.after):
-            width = self.widths[layer]
-            for copy, value in enumerate(values):
-                start = self.starts[layer] + copy * width
-                if unstable[start : start + width].any():
-                    text = b64encode(every[start : start + width].tobytes()).decode()
-                    slopes[str(value)] = [text, None]
-        if slopes:
-            found["slopes"] = slopes
+        if unstable.any():
+            decided = np.where(of.lower[row] >= 0.0, SLOPE_GRID, 0.0)
+            every = np.where(unstable, theta * SLOPE_GRID, decided).astype(np.uint8)
+            found["slopes"] = {
+                value: [b64encode(every[block].tobytes()).decode(), None]
+                for value, block in self.blocks
+                if unstable[block].any()
+            }
         return found
 
     def bounds(self, of: Clipped, start: int, end: int) -> list[object]:
         by_value: dict[int, list[list[object]]] = {}
-        for i in range(start, end):
-            value, index = self.place(int(of.neurons[i]))
+        neurons = of.neurons[start:end].tolist()
+        lower = self._prices(of.lower_price[start:end], np.isfinite(of.lower[start:end]))
+        upper = self._prices(of.upper_price[start:end], np.isfinite(of.upper[start:end]))
+        for neuron, *prices in zip(neurons, lower, upper, strict=True):
+            value, index = self.places[neuron]
             entries = by_value.setdefault(value, [])
-            for side, price in ((0, of.lower_price[i]), (1, of.upper_price[i])):
-                entries.append([index, side, _short(float(price) / self.factor)] if price else [index, side])
+            entries.extend([index, side, *price] for side, price in enumerate(prices) if price is not None)
         return [["bound", value, entries] for value, entries in by_value.items()]
 
+    def _prices(self, prices: Array, used: Mask) -> Iterator[tuple[str, ...] | None]:
+        known = self.known
+        for price, use in zip(prices.tolist(), used.tolist(), strict=True):
+            if not use:
+                yield None
+            elif price in known:
+                yield known[price]
+            else:
+                yield known.setdefault(price, (self._short(price),))
 
-def _short(number: float) -> str:
-    """A positive number of few binary digits, exactly."""
-    top, bottom = number.as_integer_ratio()
-    return f"0x{top:x}p-{bottom.bit_length() - 1}"
+    def _short(self, price: float) -> str:
+        """A positive number of few binary digits as a multiplier of the certificate's cut, exactly."""
+        top, bottom = price.as_integer_ratio()
+        return f"0x{top:x}p{1 - bottom.bit_length() - self.power}"

@@ -36,7 +36,8 @@ from surefoot.solve.native.witness import satisfied
 
 LEAST_INPUTS = 7  # below, splitting inputs is better
 MOST_CASES = 16
-_FIRST_SECONDS = 0.25  # of the search by neurons before the other one starts
+_FIRST_WORK = 60_000  # neurons times sub-domains of a search by neurons before the other one starts
+_LEAST_SECONDS = 0.25  # of the other one
 _BYTES = 900_000_000  # of sub-domains that wait
 
 
@@ -46,15 +47,16 @@ def either(by_neurons: Neurons, by_inputs: Callable[[float], Answer], deadline: 
     Neither is better for all networks with many inputs. The first goes on where it was, the second starts
     afresh with the time until which it may work; it gets all the time if the first does not take the query.
     """
-    share, answer = _FIRST_SECONDS, by_neurons(min(deadline, monotonic() + _FIRST_SECONDS))
+    nodes, started = by_neurons.first_nodes(), monotonic()
+    answer = by_neurons(deadline, nodes)
     while answer is None or isinstance(answer, Undecided):
-        share = 2 * share
-        until = deadline if answer is None or answer.why is Why.MEMORY else monotonic() + share
+        nodes, now = 4 * nodes, monotonic()
+        share = max(_LEAST_SECONDS, 2 * (now - started))
+        until = deadline if answer is None or answer.why is Why.MEMORY else now + share
         answer = by_inputs(min(deadline, until))
         if not isinstance(answer, Undecided) or until >= deadline:
             break
-        share = 2 * share
-        answer = by_neurons(min(deadline, monotonic() + share))
+        answer = by_neurons(deadline, nodes)
     return answer
 
 
@@ -68,7 +70,7 @@ def attempt(
 class Neurons:
     """A search by neurons for a lowered query, which can be interrupted.
 
-    Call it with a time of `monotonic`. None: this search does not take the query, or cannot decide it. A
+    Call it with a time of `monotonic` and how many sub-domains it may look at by then. None: this search does not take the query, or cannot decide it. A
     `Sat` satisfies the lowered query exactly.
     """
 
@@ -98,7 +100,7 @@ class Neurons:
             ),
         )
 
-    def __call__(self, deadline: float) -> Answer | None:
+    def __call__(self, deadline: float, most_nodes: int = 10**9) -> Answer | None:
         self.deadline = deadline
         if self.cases is None:
             return None
@@ -108,10 +110,10 @@ class Neurons:
             if self.running is None:
                 return None
             search, names, tried = self.running
-            match resumed(search):
+            match resumed(search, most_nodes):
                 case Candidate():
                     return Sat(tried.assignment)
-                case GaveUp(count, _, Limit.TIME, nodes):
+                case GaveUp(count, _, Limit.TIME | Limit.NODES, nodes):
                     return Undecided(Why.TIMEOUT, f"{nodes} sub-domains looked at, {count} open")
                 case GaveUp(count, _, Limit.OPEN, nodes):
                     return Undecided(Why.MEMORY, f"{nodes} sub-domains looked at, {count} open")
@@ -123,6 +125,11 @@ class Neurons:
                     if log.wanted:
                         self.proved.append({**case.frame(), "steps": certificate_steps(compiled, log, names)})
         return Unsat(self._proof() if len(self.proved) == len(self.cases) else None)
+
+    def first_nodes(self) -> int:
+        """How many sub-domains to look at before something else is tried."""
+        neurons = sum(sum(call.network.widths()[2:-1:2]) for call in self.query.calls)
+        return max(100, _FIRST_WORK // max(neurons, 1))
 
     def _started(self, case: Case) -> tuple[Search, Naming, _Tried] | None:
         layers = chain(self.query.calls[0].network)

@@ -27,7 +27,8 @@ from surefoot.solve.native.dual.layered import Indices, Layered, Mask, evaluate
 from surefoot.solve.native.dual.leaf import solve_leaf
 from surefoot.solve.native.dual.log import Dual, Empty, Log, Multipliers, Narrowed, Split
 
-_IDLE = 0.0  # a bound that gains less than this share of the average gain is left out
+MOST_NODES = 10**9
+_LEAST_CLIP = 0.01  # share of the width of a neuron's bounds; smaller gains are not worth a line in a proof
 _ATTACKS, _TURNS = 16, 12  # points of an attack of each kind, and steps downhill
 
 
@@ -38,7 +39,6 @@ class Settings:
     batch: int = 256
     steps: Steps = field(default_factory=Steps)
     most_open: int = 100_000  # sub-domains waiting, a bound of the memory
-    most_nodes: int = 10**9
     again: float = 0.2  # a box that lost this share of some width is tried again before it is split
     most_rounds: int = 2
     log: bool = False
@@ -103,9 +103,9 @@ class Search:
     found: Array | None = None
 
 
-def refute(problem: Layered, settings: Settings | None = None) -> Answer:
+def refute(problem: Layered, settings: Settings | None = None, most_nodes: int = MOST_NODES) -> Answer:
     """Close every sub-domain, or find a point, or say why neither."""
-    return resumed(started(problem, settings or Settings()))
+    return resumed(started(problem, settings or Settings()), most_nodes)
 
 
 def started(problem: Layered, settings: Settings) -> Search:
@@ -120,15 +120,15 @@ def started(problem: Layered, settings: Settings) -> Search:
     return s
 
 
-def resumed(s: Search) -> Answer:
-    """Go on until the end or a limit; after a limit this can be called again."""
+def resumed(s: Search, most_nodes: int = MOST_NODES) -> Answer:
+    """Go on until the end or a limit; after a limit this can be called again with a higher one."""
     if not (np.isfinite(s.c.size.rows).all() and np.isfinite(s.c.size.neurons).all()):
         return GaveUp(1, -np.inf, Limit.RANGE, 0)
     why: Limit | None = None
     while s.stack.count and s.found is None and why is None:
         _batch(s, s.stack.pop(s.settings.batch))
         s.settings.progress(s.nodes, s.stack.count, s.worst)
-        why = _limit(s)
+        why = _limit(s, most_nodes)
     if s.found is not None:
         return Candidate(s.found, s.nodes)
     if s.stack.count and why is not None:
@@ -138,10 +138,10 @@ def resumed(s: Search) -> Answer:
     return Refuted(s.c, s.log, s.nodes)
 
 
-def _limit(s: Search) -> Limit | None:
+def _limit(s: Search, most_nodes: int) -> Limit | None:
     if s.stack.count > s.settings.most_open:
         return Limit.OPEN
-    if s.nodes > s.settings.most_nodes:
+    if s.nodes > most_nodes:
         return Limit.NODES
     return Limit.TIME if s.settings.expired() else None
 
@@ -275,14 +275,12 @@ def _worthwhile(c: Compiled, still: Domains, a: Ascent) -> Clipped:
     wanted = (still.phase[:, s] == 0) & (a.after[:, s] < 0.0) & (lower < 0.0) & (upper > 0.0)
     clipped = clip_first_layer(c, still, wanted)
     place = (clipped.rows, clipped.neurons)
-    old, new = (
-        _gap(lower[place], upper[place]),
-        _gap(np.maximum(lower[place], clipped.lower), np.minimum(upper[place], clipped.upper)),
-    )
-    gain = -a.after[place] * (old - new)
-    total = np.bincount(clipped.rows, gain, minlength=len(still))
-    count = np.bincount(clipped.rows, minlength=len(still))
-    return clipped.take(gain > (_IDLE * total / np.maximum(count, 1))[clipped.rows])
+    lower, upper = lower[place], upper[place]
+    least = _LEAST_CLIP * (upper - lower)
+    rises, falls = clipped.lower > lower + least, clipped.upper < upper - least
+    np.copyto(clipped.lower, -np.inf, where=~rises)
+    np.copyto(clipped.upper, np.inf, where=~falls)
+    return clipped.take(rises | falls)
 
 
 def _gap(lower: Array, upper: Array) -> Array:
