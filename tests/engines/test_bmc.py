@@ -9,7 +9,7 @@ from tests.certify.test_replay import counter
 from tests.examples import EXAMPLES, Example
 
 from surefoot.engines.bmc import Bmc
-from surefoot.problem.property import Eventually, Never, Within
+from surefoot.problem.property import Never, Path, Probability, Within
 from surefoot.problem.term import Var
 from surefoot.query.query import Sat, Undecided, Unsat, Why
 from surefoot.run import verify
@@ -22,12 +22,11 @@ X = Var("x")
 # Here a proof must cover both actions of a tie, or a control that is off by its rounding error: no run that
 # replays violates the property, and none may be called safe.
 WITHIN_ROUNDING = ("tie-to-rest", "tie-to-up", "clipped-in-time")
-DECIDED = [e for e in EXAMPLES if isinstance(e.problem.property, Never | Within)]
 SOON = 8  # deeper than every shortest violation in the table
 
 
 @pytest.mark.parametrize("solver", list(SOLVERS))
-@pytest.mark.parametrize("example", DECIDED, ids=lambda e: e.name)
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda e: e.name)
 def test_examples_are_never_contradicted(example: Example, solver: str) -> None:
     engine = Bmc(SOLVERS[solver](), depth=SOON)
     assert engine.objection(example.problem) is None
@@ -46,7 +45,8 @@ def test_examples_are_never_contradicted(example: Example, solver: str) -> None:
             assert example.holds
 
 
-CLEAR = (Unsat(), Sat({}), Unsat())  # no violation, some run, no step out of range
+SOME_RUN = Sat({f"x@{i}": i for i in range(9)})
+CLEAR = (Unsat(), SOME_RUN, Unsat())  # no violation, some run, no step out of range
 
 
 def scripted(*answers: object) -> Bmc:
@@ -75,12 +75,12 @@ def test_no_longer_run_means_all_runs_were_examined() -> None:
 
 
 def test_a_depth_limit_is_not_what_the_property_asked() -> None:
-    engine = Bmc(Scripted((*CLEAR, Unsat(), Sat({}))), depth=1)
+    engine = Bmc(Scripted((*CLEAR, Unsat(), SOME_RUN)), depth=1)
     assert engine.check(counter(), Budget(60)) == Holds(1, "scripted", as_asked=False)
 
 
 def test_a_bounded_property_is_answered_as_asked() -> None:
-    engine = scripted(*CLEAR, Unsat(), Sat({}))
+    engine = scripted(*CLEAR, Unsat(), SOME_RUN)
     assert engine.check(counter(Never(X >= 3, steps=1)), Budget(60)) == Holds(1, "scripted", as_asked=True)
 
 
@@ -105,7 +105,7 @@ def test_an_interrupt_keeps_what_is_known() -> None:
 
 
 def test_objections_are_sentences() -> None:
-    assert "Eventually" in (Bmc().objection(counter(Eventually(X >= 3))) or "")
+    assert "Probability" in (Bmc().objection(counter(Probability(Path("F", X >= 3)))) or "")
     assert Bmc(Scripted((), refusal="no")).objection(counter()) == "no"
 
 

@@ -12,8 +12,9 @@ from surefoot.errors import InvalidProblem
 from surefoot.problem.environment import Arithmetic, Array, Environment, Kind, Real
 from surefoot.problem.names import location_key
 from surefoot.problem.problem import Problem
-from surefoot.problem.property import Never, Within
+from surefoot.problem.property import Eventually, Never, Recurs, Within
 from surefoot.problem.semantics import State, conforms, holds, is_initial, step, transitions
+from surefoot.problem.term import Term
 from surefoot.verdict.verdict import Trace
 
 
@@ -28,7 +29,7 @@ def replay(problem: Problem, trace: Trace) -> str | None:
 def _run(problem: Problem, trace: Trace) -> str | None:
     if len(trace.states) != len(trace.moves) + 1:
         return "the trace needs one move between each two states"
-    if trace.loop is not None:
+    if trace.loop is not None and not isinstance(problem.property, Eventually | Recurs):
         return "a finite run violates this property; the trace claims a loop"
     for number, state in enumerate(trace.states):
         if (why := _malformed(problem.environment, state)) is not None:
@@ -85,5 +86,32 @@ def _violation(problem: Problem, trace: Trace) -> str | None:
             if last < steps and transitions(problem, trace.states[last]):
                 return f"the run could go on after {last} of {steps} steps"
             return None
+        case Eventually(good):
+            return _endless(problem, trace) or _good_state(problem, trace, good, 0)
+        case Recurs(good):
+            return _endless(problem, trace) or _good_state(
+                problem, trace, good, last if trace.loop is None else trace.loop
+            )
         case other:
             return f"a trace cannot refute {type(other).__name__} yet"
+
+
+def _endless(problem: Problem, trace: Trace) -> str | None:
+    """Why the run is neither maximal nor a lasso; None if it stands for a whole execution."""
+    last = len(trace.states) - 1
+    if trace.loop is None:
+        if transitions(problem, trace.states[last]):
+            return f"the run could go on after {last} steps, and the trace claims no loop"
+        return None
+    if type(trace.loop) is not int or not 0 <= trace.loop < last:
+        return f"the loop must lead back to one of the states before state {last}"
+    if trace.states[trace.loop] != trace.states[last]:
+        return f"the last state is another one than state {trace.loop}, to which the trace claims to return"
+    return None
+
+
+def _good_state(problem: Problem, trace: Trace, good: Term, first: int) -> str | None:
+    for number in range(first, len(trace.states)):
+        if holds(problem, trace.states[number], good):
+            return f"state {number} is good"
+    return None

@@ -34,16 +34,19 @@ class Candidate:
 
 
 def concretise(problem: Problem, candidate: Candidate, *, from_initial: bool = True) -> Trace | str:
-    """The run that the candidate stands for, or the sentence why it is none.
+    """The run that the candidate stands for, or the sentence why it is none."""
+    first, again = runs(problem, candidate, from_initial=from_initial)
+    return again if isinstance(first, str) and isinstance(again, Trace) else first
+
+
+def runs(problem: Problem, candidate: Candidate, *, from_initial: bool = True) -> Iterator[Trace | str]:
+    """Both runs that the candidate may stand for, each or the sentence why it is none.
 
     Real values are put back into their kinds first. If that is not enough they are also rounded to simple
     fractions, which removes a solver's tolerance where the true value is one.
     """
-    first = _run(problem, _repaired(problem.environment, candidate, simple=False), from_initial)
-    if isinstance(first, Trace):
-        return first
-    again = _run(problem, _repaired(problem.environment, candidate, simple=True), from_initial)
-    return again if isinstance(again, Trace) else first
+    for simple in (False, True):
+        yield _run(problem, _repaired(problem.environment, candidate, simple=simple), from_initial)
 
 
 def _run(problem: Problem, candidate: Candidate, from_initial: bool) -> Trace | str:

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 from surefoot.encode.concrete import Candidate
 from surefoot.encode.expand import expand_scalar, opposite, undefined
-from surefoot.encode.interval import Kinds
+from surefoot.encode.interval import Kinds, Scalar
 from surefoot.encode.layout import at_step, value_of
 from surefoot.encode.leap import Leap
 from surefoot.encode.system import System, build, objection
 from surefoot.errors import Unsupported
-from surefoot.problem.environment import Arithmetic, Environment, Int, Kind
+from surefoot.problem.environment import Arithmetic, Bool, Environment, Int, Kind
 from surefoot.problem.names import location_key
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Expected, Never, Probability, Property, Recurs, Within
@@ -64,6 +64,21 @@ class Encoded:
     def ended(self, step: int) -> Term:
         """The run cannot go on: policy and environment together permit no transition."""
         return self._at(self.system.ended, step)
+
+    def same(self, first: int, second: int) -> Term:
+        """Two states of the run are one and the same: all their variables and locations are equal."""
+        scalars = self.system.layout.kinds
+        return conjunction(tuple(equal(Var(f"{n}@{first}"), Var(f"{n}@{second}")) for n in scalars))
+
+    def are_same(self, assignment: Assignment, first: int, second: int) -> bool:
+        """Are these two states one and the same in a solution?"""
+        scalars = self.system.layout.kinds
+        return all(assignment[f"{n}@{first}"] == assignment[f"{n}@{second}"] for n in scalars)
+
+    @property
+    def is_finite(self) -> bool:
+        """Are there finitely many states?"""
+        return all(_is_finite(kind) for kind in self.system.layout.kinds.values())
 
     def escape(self, step: int) -> Term | None:
         """Some permitted step from here has no value or leaves a variable's kind; None: surely not.
@@ -142,6 +157,12 @@ def unroll(
             constraints += _step(system, step)
     query = Query(tuple(quantities), tuple(c for c in constraints if c != TRUE), tuple(calls))
     return Encoded(query, problem, steps, "; ".join(system.doubts) or None, system, decides_last)
+
+
+def _is_finite(kind: Scalar) -> bool:
+    return isinstance(kind, Bool) or (
+        isinstance(kind, Int) and kind.low is not None and kind.high is not None
+    )
 
 
 def _names(names: tuple[str, ...], step: int) -> tuple[str, ...]:

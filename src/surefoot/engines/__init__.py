@@ -1,6 +1,7 @@
 """Engines by name. To add one: write engines/<name>.py, add one line here."""
 
 from surefoot.engines.bmc import Bmc
+from surefoot.engines.induction import Induction
 from surefoot.engines.protocol import Engine
 
-ENGINES: dict[str, type[Engine]] = {"bmc": Bmc}
+ENGINES: dict[str, type[Engine]] = {"bmc": Bmc, "induction": Induction}

@@ -48,6 +48,7 @@ class Holds:
     up_to: int | None
     uncertified_by: str
     as_asked: bool  # the property itself asked for no more than this bound
+    how: str = ""  # the argument in a few words, where it is more than "every run was looked at"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from tests.solve.examples import EXAMPLES, RELU, hard_query, real, relu
 
+from surefoot.encode.refutation.conditions import violation
 from surefoot.encode.unroll import unroll
-from surefoot.engines.bmc import violation
 from surefoot.formats.policy_file import load_policy
 from surefoot.formats.vnnlib import read_vnnlib, to_problem
 from surefoot.network.exact import exact_outputs
@@ -126,7 +126,7 @@ def test_aurora_is_positive_under_excellent_conditions(shared_data: Path) -> Non
 def from_files(network: Path, specification: Path) -> Query:
     problem = to_problem(load_policy(network).network, read_vnnlib(specification), "row")
     encoded = unroll(problem, 0, rounding=False)
-    more = violation(encoded, problem, 0)
+    more = violation(encoded)
     return Query(encoded.query.quantities, (*encoded.query.constraints, more), encoded.query.calls)
 
 

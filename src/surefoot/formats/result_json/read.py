@@ -136,7 +136,10 @@ _READERS: dict[str, Callable[[Mapping[str, Any], str], Verdict]] = {
     "proved": lambda d, w: Proved(_certificate(d, w), _text(d, "arithmetic", w)),
     "violated": lambda d, w: Violated(_trace(d, w)),
     "holds": lambda d, w: Holds(
-        _steps(d, "up_to", w), _text(d, "uncertified_by", w), _truth(d, "as_asked", w)
+        _steps(d, "up_to", w),
+        _text(d, "uncertified_by", w),
+        _truth(d, "as_asked", w),
+        _is_text(d.get("how", ""), _join(w, "how")),
     ),
     "estimated": _estimated,
     "exact": lambda d, w: Exact(*_interval(d, w), _certificate(d, w)),

@@ -81,8 +81,8 @@ def _verdict(verdict: Verdict) -> dict[str, Any]:
             return {"kind": "proved", "arithmetic": arithmetic, "certificate": _certificate(certificate)}
         case Violated(trace):
             return {"kind": "violated", "trace": _trace(trace)}
-        case Holds(up_to, by, as_asked):
-            return {"kind": "holds", "up_to": up_to, "uncertified_by": by, "as_asked": as_asked}
+        case Holds(up_to, by, as_asked, how):
+            return {"kind": "holds", "up_to": up_to, "uncertified_by": by, "as_asked": as_asked, "how": how}
         case Estimated(low, high, confidence, counts):
             evidence = {"confidence": exact_text(confidence), "counts": dict(counts)}
             return {"kind": "estimated", **_interval(low, high), **evidence}

@@ -1,0 +1,173 @@
+"""k-induction (whiRL 2.0, section III): show that no sequence of k states, from anywhere, can go wrong.
+
+For k = 1, 2, 3, … first the base: no run of k - 1 steps from an initial state is in trouble (that is bmc's
+question, and its violations are reported as such). Then the step, about k consecutive states that may start
+in ANY state within the declared ranges, reachable or not:
+
+    Never(bad)        k - 1 states that are not bad, then one in trouble
+    Recurs(good)      k states none of which is good; and, as for Never, a last state in trouble
+    Eventually(good)  k states none of which is good
+
+Trouble is what no run may come to: for `Never` a bad state; for `Recurs` a state that is not good and in
+which the run ends, because a finite run violates it unless it ends well; for both a state in which the
+property has no value, or from which a step would leave the range of a variable. If the solver finds no such
+sequence the property holds along all runs. `Eventually` follows because every run is good within its first k
+states, unless it ends before; that, and trouble before the first good state, is looked at in the base.
+
+Trouble is a question of safety: if it can be reached then also by a run that passes no state twice, so such
+runs suffice (the simple-path strengthening, which makes the method complete for finite systems). For the
+sequences without good states this would be wrong: a loop of such states is what refutes `Recurs`, and it
+passes states twice. There no such demand is made.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from surefoot.encode.refutation.conditions import missing
+from surefoot.encode.unroll import Encoded, unroll
+from surefoot.encode.unroll import objection as encoding_objection
+from surefoot.engines.level import Clear, Doubt, Levels, undecided_at, unfaithful
+from surefoot.engines.simple_path import simple_run
+from surefoot.problem.problem import Problem
+from surefoot.problem.property import Eventually, Never, Recurs
+from surefoot.problem.term import FALSE, Term, conjunction, disjunction
+from surefoot.query.query import Answer, Query, Undecided, Unsat
+from surefoot.solve.milp import Milp
+from surefoot.solve.protocol import Ask, Solver
+from surefoot.verdict.verdict import Holds, Reason, Unknown, Verdict
+from surefoot.work.budget import Budget
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """What has not been shown yet, and why the solver could not decide some of it."""
+
+    trouble: bool  # that no run comes to trouble
+    sequence: bool  # that some of k consecutive states is good
+    undecided: Unknown | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Induction:
+    name: ClassVar[str] = "induction"
+
+    solver: Solver = field(default_factory=Milp)
+    """Who answers the queries."""
+    depth: int | None = None
+    """The largest k that is tried; without it k grows until the budget ends."""
+
+    def objection(self, problem: Problem) -> str | None:
+        match problem.property:
+            case Never(_, None) | Eventually() | Recurs():
+                pass
+            case Never():
+                return "induction is about whole runs; this property is about a number of steps"
+            case other:
+                kind = type(other).__name__
+                return f"induction decides Never, Eventually and Recurs; this property is {kind}"
+        if problem.policy is None:
+            return "induction needs a policy; this problem has none"
+        if (why := encoding_objection(problem)) is not None:
+            return why
+        encoded = unroll(problem, 1, from_initial=False)
+        query = encoded.query
+        asked = disjunction((conjunction(nothing_good(encoded)), *troubles(encoded)))
+        asking = Query(query.quantities, (*query.constraints, asked), query.calls)
+        return self.solver.objection(query) or self.solver.objection(asking)
+
+    def check(self, problem: Problem, budget: Budget) -> Verdict:
+        if (why := unfaithful(unroll(problem, 0))) is not None:
+            return why
+        levels = Levels(problem, self.solver, budget, loops=False)
+        left = Left(
+            trouble=isinstance(problem.property, Never | Recurs),
+            sequence=isinstance(problem.property, Eventually | Recurs),
+        )
+        known, k = -1, 1  # no violation within `known` steps
+        try:
+            while self.depth is None or k <= self.depth:
+                budget.progress(f"induction: k = {k}")
+                if budget.spent():
+                    unknown = Unknown(Reason.TIMEOUT, f"the budget ended before k = {k}")
+                    return self._partial(unknown, problem, known)
+                if left.trouble or isinstance(problem.property, Eventually):
+                    match levels.examine(k - 1, deeper=True):
+                        case Clear(last):
+                            known = k - 1
+                            if last:
+                                return Holds(None, self.solver.name, as_asked=True)
+                        case Doubt(unknown) | (Unknown() as unknown):
+                            return self._partial(unknown, problem, known)
+                        case verdict:
+                            return verdict
+                left = self._step(problem, k, left, budget)
+                if not left.trouble and not left.sequence:
+                    return Holds(None, self.solver.name, as_asked=True, how=f"by induction with k = {k}")
+                k += 1
+        except KeyboardInterrupt:
+            unknown = Unknown(Reason.INTERRUPTED, f"stopped while looking at k = {k}")
+            return self._partial(unknown, problem, known)
+        unknown = left.undecided or Unknown(Reason.DEPTH, f"not shown by induction up to k = {k - 1}")
+        return self._partial(unknown, problem, known)
+
+    def _step(self, problem: Problem, k: int, left: Left, budget: Budget) -> Left:
+        """What is left after the questions about k consecutive states from anywhere."""
+        encoded = unroll(problem, k - 1, from_initial=False)
+        answers: list[Answer] = []
+        with self.solver.session(encoded.query, seconds=budget.remaining()) as ask:
+            if left.sequence:
+                answers.append(ask(*nothing_good(encoded)))
+            sequence = left.sequence and not isinstance(answers[-1], Unsat)
+            if left.trouble:
+                answers.append(comes_to_trouble(encoded, ask))
+            trouble = left.trouble and not isinstance(answers[-1], Unsat)
+        undecided = (undecided_at(k, a) for a in answers if isinstance(a, Undecided))
+        return Left(trouble, sequence, left.undecided or next(undecided, None))
+
+    def _partial(self, unknown: Unknown, problem: Problem, known: int) -> Unknown:
+        """With what is known; about loops the base says nothing."""
+        if known < 0 or not isinstance(problem.property, Never):
+            return unknown
+        return Unknown(unknown.reason, unknown.detail, known, self.solver.name)
+
+
+def comes_to_trouble(encoded: Encoded, ask: Ask) -> Answer:
+    """Do some states that are not bad lead to one in trouble? Unsat only if to none of its kinds."""
+    last = encoded.steps
+    match encoded.problem.property:
+        case Never(bad):
+            before = tuple(encoded.condition(~bad, i) for i in range(last))
+        case _:
+            before = ()
+    for trouble in troubles(encoded):
+        answer = simple_run(encoded, ask, (*before, trouble))
+        if not isinstance(answer, Unsat):
+            return answer
+    return Unsat()
+
+
+def troubles(encoded: Encoded) -> tuple[Term, ...]:
+    """The kinds of trouble in the last state."""
+    last = encoded.steps
+    match encoded.problem.property:
+        case Never(bad):
+            found = [encoded.condition(bad, last), encoded.undefined(bad, last)]
+        case Recurs(good):
+            ends = conjunction((*missing(encoded, good, last, last), encoded.ended(last)))
+            found = [ends, encoded.undefined(good, last)]
+        case _:
+            return ()
+    if (escape := encoded.escape(last)) is not None:
+        found.append(escape)
+    return tuple(t for t in found if t != FALSE)
+
+
+def nothing_good(encoded: Encoded) -> tuple[Term, ...]:
+    """No state of the sequence is good."""
+    match encoded.problem.property:
+        case Eventually(good) | Recurs(good):
+            return missing(encoded, good, 0, encoded.steps)
+        case _:
+            return (FALSE,)

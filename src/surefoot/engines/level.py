@@ -1,0 +1,182 @@
+"""Runs of exactly k steps from the initial states: is one of them a violation, and what else is known then?
+
+Engines share this examination of one length. It asks, in this order: is there a violating run; is there one
+in whose last state the property has no value; is there any run of this length that still matters; can its
+next step leave the range of a variable. Nothing is lost in silence: what the encoding does not cover is a
+doubt.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from surefoot.encode.call import MAY_OVERFLOW
+from surefoot.encode.refutation.conditions import meaningless, relevant, violation
+from surefoot.encode.refutation.witness import confirmed, undefined_after
+from surefoot.encode.unroll import Encoded, unroll
+from surefoot.engines.simple_path import simple_run
+from surefoot.problem.problem import Problem
+from surefoot.problem.property import Eventually, Never, Recurs
+from surefoot.problem.term import FALSE
+from surefoot.query.query import Answer, Assignment, Proof, Sat, Undecided, Unsat, Why
+from surefoot.solve.protocol import Ask, Solver, solve
+from surefoot.verdict.verdict import Reason, Trace, Unknown, Vacuous, Verdict, Violated
+from surefoot.work.budget import Budget
+
+REASONS = {
+    Why.TIMEOUT: Reason.TIMEOUT,
+    Why.MEMORY: Reason.MEMORY,
+    Why.INCOMPLETE: Reason.INCOMPLETE,
+    Why.NUMERICS: Reason.NUMERICS,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Clear:
+    """No violating run of this length; `last`: nor any longer one; `proof`: evidence that there is none."""
+
+    last: bool
+    proof: Proof | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """This length could not be settled, but a longer violation may still be found."""
+
+    unknown: Unknown
+
+
+def unfaithful(encoded: Encoded) -> Unknown | None:
+    """Why "no solution" of this encoding says nothing about the runs."""
+    if encoded.faithful is None:
+        return None
+    overflow = encoded.faithful.endswith(MAY_OVERFLOW)
+    return Unknown(Reason.OVERFLOW if overflow else Reason.INCOMPLETE, encoded.faithful)
+
+
+@dataclass(frozen=True, slots=True)
+class Levels:
+    """The runs of a problem, one length after the other."""
+
+    problem: Problem
+    solver: Solver
+    budget: Budget
+    loops: bool = True  # also look for runs that return to an earlier state
+
+    def examine(self, k: int, *, deeper: bool) -> Clear | Doubt | Verdict:
+        """Everything about the runs of k steps; `deeper`: their next steps matter too."""
+        encoded = unroll(self.problem, k)
+        goal = violation(encoded, loops=self.loops)
+        proof: Proof | None = None
+        with self.solver.session(encoded.query, seconds=self.budget.remaining()) as ask:
+            if goal != FALSE:
+                settled = self._settled(encoded, ask(goal))
+                if settled is not None and not isinstance(settled, Proof):
+                    return settled
+                proof = settled
+            if (doubt := unfaithful(encoded)) is not None:
+                return Doubt(doubt)
+            if (unclear := meaningless(encoded)) != FALSE:
+                match ask(unclear):
+                    case Sat():
+                        text = f"the property has no value in some state after {k} steps"
+                        return Doubt(Unknown(Reason.INCOMPLETE, text))
+                    case Undecided() as undecided:
+                        return undecided_at(k, undecided)
+            return self._frontier(encoded, ask, deeper, proof)
+
+    def _settled(self, encoded: Encoded, answer: Answer) -> Proof | Doubt | Verdict | None:
+        """What the answer to the question for a violation of this length means; None: there is none."""
+        match answer:
+            case Unsat(proof):
+                return proof
+            case Sat(model):
+                trace = confirmed(encoded, model)
+                if isinstance(trace, Trace):
+                    return Violated(trace)
+                doubt = Unknown(
+                    Reason.SPURIOUS, f"a candidate of {encoded.steps} steps does not replay: {trace}"
+                )
+                return self._in_reals(encoded.steps) or Doubt(doubt)
+            case Undecided(why) as undecided:
+                unknown = undecided_at(encoded.steps, undecided)
+                if encoded.faithful is not None:
+                    return unknown if why is Why.TIMEOUT else None
+                if why is Why.NUMERICS:
+                    return self._in_reals(encoded.steps) or unknown
+                return unknown
+
+    def _in_reals(self, steps: int) -> Proof | Verdict | None:
+        """The same question without roundings: a violation that replays, a proof for reals, or nothing.
+
+        A proof for reals is of use only if it settles the whole property.
+        """
+        exact = unroll(self.problem, steps, rounding=False)
+        goal = violation(exact, loops=self.loops)
+        match solve(self.solver, exact.query, goal, seconds=self.budget.remaining()):
+            case Unsat(proof) if steps == 0:
+                return proof
+            case Sat(model) if isinstance(trace := confirmed(exact, model), Trace):
+                return Violated(trace)
+            case _:
+                return None
+
+    def _frontier(
+        self, encoded: Encoded, ask: Ask, deeper: bool, proof: Proof | None
+    ) -> Clear | Doubt | Verdict:
+        """No violation at k: is there any run of k steps, and do all its next steps stay in range?"""
+        k, open_runs = encoded.steps, relevant(encoded)
+        match ask(*open_runs):
+            case Unsat():
+                return self._no_longer_run(encoded, ask)
+            case Undecided() as undecided:
+                return undecided_at(k, undecided)
+            case Sat(assignment):
+                some = assignment
+        outside = encoded.escape(k) if deeper else None
+        if outside is not None and outside != FALSE:
+            match ask(*open_runs, outside):
+                case Sat(assignment):
+                    what = undefined_after(encoded, assignment)
+                    fix = "widen the range of the variable, or guard the edge"
+                    return Doubt(Unknown(Reason.INCOMPLETE, f"after {k} steps {what}; {fix}"))
+                case Undecided() as undecided:
+                    return undecided_at(k, undecided)
+        return Clear(last=deeper and self._all_return(encoded, ask, some), proof=proof)
+
+    def _all_return(self, encoded: Encoded, ask: Ask, some: Assignment) -> bool:
+        """Every run of this length passes some state twice, so that a longer one shows nothing new.
+
+        Looked for where there are finitely many states; a shortest violation passes no state twice, but for
+        the return of a lasso, which must have been looked for.
+        """
+        covered = isinstance(self.problem.property, Never) or (
+            self.loops and isinstance(self.problem.property, Recurs)
+        )
+        return covered and encoded.is_finite and isinstance(simple_run(encoded, ask, (), some), Unsat)
+
+    def _no_longer_run(self, encoded: Encoded, ask: Ask) -> Clear | Verdict:
+        """All runs that matter are shorter. Where there is no run at all the property says nothing."""
+        k = encoded.steps
+        if relevant(encoded):  # no run of this length matters: is there any?
+            match ask():
+                case Sat():
+                    return Clear(last=True)
+                case Undecided() as undecided:
+                    return undecided_at(k, undecided)
+        if k == 0:
+            return Vacuous("no state satisfies the initial condition")
+        if not isinstance(self.problem.property, Eventually | Recurs):
+            return Clear(last=True)
+        for steps in range(k):
+            shorter = unroll(self.problem, steps)
+            match solve(self.solver, shorter.query, shorter.ended(steps), seconds=self.budget.remaining()):
+                case Sat():
+                    return Clear(last=True)
+                case Undecided() as undecided:
+                    return undecided_at(steps, undecided)
+        return Vacuous(f"what the environment assumes cannot be kept for {k} steps, and no run ends before")
+
+
+def undecided_at(k: int, undecided: Undecided) -> Unknown:
+    return Unknown(REASONS[undecided.why], f"k = {k}: {undecided.detail}")
