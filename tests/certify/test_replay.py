@@ -24,7 +24,7 @@ from surefoot.problem.meaning.transition import Transition
 from surefoot.problem.network import dense
 from surefoot.problem.policy import Branch, NeuralPolicy, ProgramPolicy
 from surefoot.problem.problem import Problem
-from surefoot.problem.property import Eventually, Never, Property, Within
+from surefoot.problem.property import Eventually, Never, Path, Probability, Property, Recurs, Within
 from surefoot.problem.semantics import Move
 from surefoot.problem.term import TRUE, Var, equal
 from surefoot.verdict.verdict import Trace
@@ -105,7 +105,51 @@ def test_a_stalled_run_ends() -> None:
 
 
 def test_other_properties_are_not_refuted_by_a_trace() -> None:
-    assert "Eventually" in (replay(counter(Eventually(X >= 3)), GOOD) or "accepted")
+    assert "Probability" in (replay(counter(Probability(Path("F", X >= 3))), GOOD) or "accepted")
+
+
+ROUND = Trace(({"x": 0}, {"x": 2}, {"x": 3}, {"x": 2}), (up(2), up(1), DOWN), 1)
+
+
+@pytest.mark.parametrize(
+    ("asked", "trace", "why"),
+    [
+        (Eventually(X >= 4), ROUND, None),
+        (Recurs(X >= 4), ROUND, None),
+        (Recurs(equal(X, 0)), ROUND, None),
+        (Eventually(equal(X, 0)), ROUND, "state 0 is good"),
+        (Recurs(equal(X, 3)), ROUND, "state 2 is good"),
+        (Recurs(equal(X, 2)), ROUND, "state 1 is good"),
+        (Recurs(X >= 4), replace(ROUND, loop=None), "could go on"),
+        (Recurs(X >= 4), replace(ROUND, loop=0), "another one than state 0"),
+        (Recurs(X >= 4), replace(ROUND, loop=2), "another one than state 2"),
+        (Recurs(X >= 4), replace(ROUND, loop=3), "one of the states before"),
+        (Recurs(X >= 4), replace(ROUND, loop=-3), "one of the states before"),
+        (Recurs(X >= 4), replace(ROUND, loop=True), "one of the states before"),
+        (Recurs(X >= 4), Trace(({"x": 0},), (), 0), "one of the states before"),
+        (Never(X >= 2), ROUND, "claims a loop"),
+        (Within(X >= 4, 3), ROUND, "claims a loop"),
+    ],
+)
+def test_a_lasso_must_return_exactly_and_see_nothing_good(
+    asked: Property, trace: Trace, why: str | None
+) -> None:
+    found = replay(counter(asked), trace)
+    assert found is None if why is None else why in (found or "accepted")
+
+
+def test_a_finite_run_violates_recurs_unless_it_ends_well() -> None:
+    stuck = replace(counter(), environment=replace(counter().environment, initial=TRUE))
+    assert isinstance(stuck.policy, NeuralPolicy)
+    stubborn = replace(stuck.policy, network=dense([([[0.0], [0.0]], [0.0, 1.0])]))  # always `down`
+    trace = Trace(({"x": 1}, {"x": 0}), (DOWN,))
+    for asked, why in (
+        (Recurs(equal(X, 1)), None),
+        (Recurs(equal(X, 0)), "state 1 is good"),
+        (Eventually(equal(X, 1)), "state 0 is good"),
+        (Eventually(X >= 2), None),
+    ):
+        assert replay(replace(stuck, policy=stubborn, property=asked), trace) == why
 
 
 def plant(arithmetic: Arithmetic, prop: Property) -> Problem:

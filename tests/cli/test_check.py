@@ -110,11 +110,11 @@ def test_several_properties_may_be_named(toy: Path, command: Command) -> None:
 
 
 def test_a_property_without_engine_does_not_stop_the_others(toy: Path, command: Command) -> None:
-    names = ("--property", "recurs x1 > 0", "--property", "below_ten")
+    names = ("--property", "P=? [ F x1 > 0 ]", "--property", "below_ten")
     code, out, _ = command("check", toy, *names, "--quiet")
     assert code == 1
-    assert out.startswith("unknown (incomplete method): recurs")
-    assert command("check", toy, "--property", "recurs x1 > 0", "--engine", "bmc")[0] == 2
+    assert out.startswith("unknown (incomplete method): P=?")
+    assert command("check", toy, "--property", "P=? [ F x1 > 0 ]", "--engine", "bmc")[0] == 2
 
 
 def test_an_update_out_of_range_is_named(tmp_path: Path, command: Command) -> None:

@@ -15,7 +15,7 @@ from surefoot.problem.environment import Component, Control, Environment, Real, 
 from surefoot.problem.network import Shape, dense
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
-from surefoot.problem.property import Eventually, Never, Property, Within
+from surefoot.problem.property import Never, Path, Probability, Property, Within
 from surefoot.problem.term import FALSE, TRUE, Term, Var
 from surefoot.run import settled, verify
 from surefoot.verdict.verdict import Holds, Reason, Trace, Unknown, Vacuous, Verdict, Violated
@@ -110,10 +110,11 @@ def test_what_did_not_work_is_no_answer(outcome: object, reason: Reason) -> None
 
 
 def test_objections_are_errors() -> None:
-    with pytest.raises(Unsupported, match="Eventually"):
-        verify(counter(Eventually(X > 1)))
-    with pytest.raises(Unsupported, match="Eventually"):
-        verify(counter(Eventually(X > 1)), Bmc())
+    asked = Probability(Path("F", X > 1))
+    with pytest.raises(Unsupported, match="Probability"):
+        verify(counter(asked))
+    with pytest.raises(Unsupported, match="Probability"):
+        verify(counter(asked), Bmc())
 
 
 def test_a_result_says_what_it_rests_on() -> None:

@@ -49,6 +49,11 @@ class Encoded:
     system: System
     decides_last: bool  # the policy is asked in the last state too
 
+    def asking(self, more: Term) -> Query:
+        """The query with one more condition, unless that is false of every run."""
+        extra = () if more == FALSE else (more,)
+        return Query(self.query.quantities, self.query.constraints + extra, self.query.calls)
+
     def condition(self, term: Term, step: int) -> Term:
         """A condition of a property, about one state of the run."""
         return self._at(expand_scalar(term, self.system.names_in(term)), step)

@@ -24,10 +24,10 @@ from surefoot.encode.unroll import unroll
 from surefoot.engines.level import Clear, Doubt, Levels
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Recurs, Within
-from surefoot.query.query import Proof, Query
+from surefoot.query.query import Proof
 from surefoot.solve.milp import Milp
 from surefoot.solve.protocol import Solver
-from surefoot.verdict.verdict import Certificate, Holds, Proved, Reason, Unknown, Verdict
+from surefoot.verdict.verdict import Certificate, Holds, Proved, Reason, Unknown, Vacuous, Verdict
 from surefoot.work.budget import Budget
 
 
@@ -50,9 +50,7 @@ class Bmc:
             return why
         limit, _ = self._limit(problem)
         encoded = unroll(problem, 1 if limit is None else min(1, limit))
-        query = encoded.query
-        asked = Query(query.quantities, (*query.constraints, violation(encoded)), query.calls)
-        return self.solver.objection(query) or self.solver.objection(asked)
+        return self.solver.objection(encoded.asking(violation(encoded)))
 
     def check(self, problem: Problem, budget: Budget) -> Verdict:
         limit, as_asked = self._limit(problem)
@@ -76,6 +74,8 @@ class Bmc:
                         doubt = doubt or unknown
                     case Unknown() as unknown:
                         return self._partial(unknown, known)
+                    case Vacuous() if doubt is not None:
+                        break
                     case verdict:
                         return verdict
                 k += 1

@@ -33,7 +33,7 @@ from surefoot.engines.simple_path import simple_run
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Recurs
 from surefoot.problem.term import FALSE, Term, conjunction, disjunction
-from surefoot.query.query import Answer, Query, Undecided, Unsat
+from surefoot.query.query import Answer, Undecided, Unsat
 from surefoot.solve.milp import Milp
 from surefoot.solve.protocol import Ask, Solver
 from surefoot.verdict.verdict import Holds, Reason, Unknown, Verdict
@@ -72,10 +72,8 @@ class Induction:
         if (why := encoding_objection(problem)) is not None:
             return why
         encoded = unroll(problem, 1, from_initial=False)
-        query = encoded.query
         asked = disjunction((conjunction(nothing_good(encoded)), *troubles(encoded)))
-        asking = Query(query.quantities, (*query.constraints, asked), query.calls)
-        return self.solver.objection(query) or self.solver.objection(asking)
+        return self.solver.objection(encoded.asking(asked))
 
     def check(self, problem: Problem, budget: Budget) -> Verdict:
         if (why := unfaithful(unroll(problem, 0))) is not None:

@@ -61,7 +61,7 @@ class Levels:
     problem: Problem
     solver: Solver
     budget: Budget
-    loops: bool = True  # also look for runs that return to an earlier state
+    loops: bool = True  # also look at runs that return to an earlier state
 
     def examine(self, k: int, *, deeper: bool) -> Clear | Doubt | Verdict:
         """Everything about the runs of k steps; `deeper`: their next steps matter too."""
@@ -147,13 +147,12 @@ class Levels:
     def _all_return(self, encoded: Encoded, ask: Ask, some: Assignment) -> bool:
         """Every run of this length passes some state twice, so that a longer one shows nothing new.
 
-        Looked for where there are finitely many states; a shortest violation passes no state twice, but for
-        the return of a lasso, which must have been looked for.
+        Asked where there are finitely many states. A shortest violation passes no state twice, but for the
+        return of a lasso; and lassos of this length have been looked for.
         """
-        covered = isinstance(self.problem.property, Never) or (
-            self.loops and isinstance(self.problem.property, Recurs)
-        )
-        return covered and encoded.is_finite and isinstance(simple_run(encoded, ask, (), some), Unsat)
+        if not self.loops or not encoded.is_finite or not isinstance(self.problem.property, Never | Recurs):
+            return False
+        return isinstance(simple_run(encoded, ask, (), some), Unsat)
 
     def _no_longer_run(self, encoded: Encoded, ask: Ask) -> Clear | Verdict:
         """All runs that matter are shorter. Where there is no run at all the property says nothing."""

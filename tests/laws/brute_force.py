@@ -1,0 +1,130 @@
+"""The truth about a property of a finite system: every state that matters is visited.
+
+`violated`: some run violates it. `unclear`: none does, but a run comes to a state in which the property has
+no value or from which a step leaves the range of a variable. `holds`: neither.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass, field
+from itertools import product
+
+from surefoot.problem.environment import Int
+from surefoot.problem.meaning.evaluate import Undefined
+from surefoot.problem.meaning.simulate import initial_states
+from surefoot.problem.problem import Problem
+from surefoot.problem.property import Eventually, Never, Recurs, Within
+from surefoot.problem.semantics import Move, NotAStep, State, choices, holds, step, transitions
+from surefoot.problem.term import Term
+
+MOST = 10_000
+
+
+def truth(problem: Problem) -> str:
+    """One of `violated`, `unclear`, `holds`."""
+    graph = Graph(problem)
+    match problem.property:
+        case Never(bad):
+            reached = graph.explore(graph.starts(), lambda _: True)
+            return verdict(any(graph.is_good(bad, s) for s in reached), graph)
+        case Eventually(good):
+            quiet = graph.explore(graph.starts(), lambda s: not graph.is_good(good, s))
+            return verdict(any(map(graph.ended, quiet)) or graph.has_cycle(quiet), graph)
+        case Recurs(good):
+            reached = graph.explore(graph.starts(), lambda _: True)
+            quiet = [s for s in reached if not graph.is_good(good, s)]
+            return verdict(any(map(graph.ended, quiet)) or graph.has_cycle(quiet), graph)
+        case Within(good, steps, after):
+            return verdict(graph.misses(good, steps, after), graph)
+    raise AssertionError(problem.property)
+
+
+def verdict(violated: bool, graph: Graph) -> str:
+    return "violated" if violated else "unclear" if graph.unclear else "holds"
+
+
+def key(state: State) -> Hashable:
+    return tuple(sorted(state.items()))
+
+
+@dataclass
+class Graph:
+    """States and steps as far as they were looked at."""
+
+    problem: Problem
+    unclear: bool = False  # something without a value was met
+    _after: dict[Hashable, list[State]] = field(default_factory=dict)
+
+    def starts(self) -> list[State]:
+        return list(initial_states(self.problem.environment, MOST))
+
+    def after(self, state: State) -> list[State]:
+        if key(state) not in self._after:
+            self._after[key(state)] = list(self._successors(state))
+        return self._after[key(state)]
+
+    def _successors(self, state: State) -> Iterable[State]:
+        environment = self.problem.environment
+        try:
+            permitted = transitions(self.problem, state)
+        except Undefined:
+            self.unclear = True
+            return
+        for transition in permitted:
+            edges = [environment.components[c].edges[e] for c, e in transition.edges]
+            free = choices(environment, transition)
+            values = [range(c.kind.low, c.kind.high + 1) for c in free if isinstance(c.kind, Int)]  # type: ignore[arg-type, operator]
+            for picked in product(*values):
+                chosen = {c.name: v for c, v in zip(free, picked, strict=True)}
+                for outcomes in product(*(range(len(e.outcomes)) for e in edges)):
+                    try:
+                        yield step(self.problem, state, Move(transition, outcomes, chosen))
+                    except NotAStep:
+                        continue  # against the assumption
+                    except Undefined:
+                        self.unclear = True
+
+    def ended(self, state: State) -> bool:
+        return not transitions(self.problem, state)
+
+    def is_good(self, good: Term, state: State) -> bool:
+        try:
+            return holds(self.problem, state, good)
+        except Undefined:
+            self.unclear = True
+            return True  # nothing follows from it but doubt
+
+    def explore(self, starts: list[State], passes: Callable[[State], bool]) -> list[State]:
+        """Everything that can be reached through states that pass."""
+        found: dict[Hashable, State] = {}
+        open_states = [s for s in starts if passes(s)]
+        while open_states:
+            state = open_states.pop()
+            if key(state) not in found:
+                found[key(state)] = state
+                open_states += [s for s in self.after(state) if passes(s)]
+        return list(found.values())
+
+    def has_cycle(self, states: list[State]) -> bool:
+        """Take away states without a successor among the rest; what is left goes round."""
+        left = {key(s): s for s in states}
+        while True:
+            stuck = [k for k, s in left.items() if not any(key(n) in left for n in self.after(s))]
+            if not stuck:
+                return bool(left)
+            for k in stuck:
+                del left[k]
+
+    def misses(self, good: Term, steps: int, after: int) -> bool:
+        """Is there a run without a good state from `after` to `steps`, or to its earlier end?"""
+        quiet = {key(s): s for s in self.starts()}
+        for number in range(steps + 1):
+            if number >= after:
+                quiet = {k: s for k, s in quiet.items() if not self.is_good(good, s)}
+            if number == steps:
+                return bool(quiet)
+            if any(map(self.ended, quiet.values())):
+                return True
+            quiet = {key(n): n for s in quiet.values() for n in self.after(s)}
+        return False
