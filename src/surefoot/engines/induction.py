@@ -90,16 +90,15 @@ class Induction:
                 if budget.spent():
                     unknown = Unknown(Reason.TIMEOUT, f"the budget ended before k = {k}")
                     return self._partial(unknown, problem, known)
-                if left.trouble or isinstance(problem.property, Eventually):
-                    match levels.examine(k - 1, deeper=True):
-                        case Clear(last):
-                            known = k - 1
-                            if last:
-                                return Holds(None, self.solver.name, as_asked=True)
-                        case Doubt(unknown) | (Unknown() as unknown):
-                            return self._partial(unknown, problem, known)
-                        case verdict:
-                            return verdict
+                match levels.examine(k - 1, deeper=True):
+                    case Clear(last):
+                        known = k - 1
+                        if last:
+                            return Holds(None, self.solver.name, as_asked=True)
+                    case Doubt(unknown) | (Unknown() as unknown):
+                        return self._partial(unknown, problem, known)
+                    case verdict:
+                        return verdict
                 left = self._step(problem, k, left, budget)
                 if not left.trouble and not left.sequence:
                     return Holds(None, self.solver.name, as_asked=True, how=f"by induction with k = {k}")
