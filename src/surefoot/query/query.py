@@ -9,7 +9,7 @@ some float32 evaluation, and the slack is what a solver without an account of ro
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
 from typing import TypeAlias
@@ -82,13 +82,16 @@ class Proof:
 class Unsat:
     """No assignment exists. `proof` is evidence that the checker can read; None: only the solver's word."""
 
-    proof: Proof | None = None
+    proof: Proof | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Undecided:
+    """`proof`: evidence for real arithmetic, where only the rounding of float32 is in doubt."""
+
     why: Why
     detail: str
+    proof: Proof | None = field(default=None, compare=False)
 
 
 Answer: TypeAlias = Sat | Unsat | Undecided

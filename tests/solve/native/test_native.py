@@ -19,7 +19,6 @@ from surefoot.problem.term import Apply, Const, Op, Var, equal
 from surefoot.query.query import Answer, NetworkCall, Quantity, Query, Sat, Undecided, Unsat, Why
 from surefoot.query.satisfies import satisfies
 from surefoot.solve.native import Native
-from surefoot.solve.native.search import Closed
 from surefoot.solve.native.solver import decide
 from surefoot.solve.protocol import solve
 
@@ -90,14 +89,6 @@ def test_float32_inputs_are_exhausted() -> None:
     between = (y > 1, y < Const(one))
     assert decide(Query(quantities, between, relu().calls)) == Unsat()
     assert isinstance(decide(Query(quantities, (y > 1, y <= Const(one)), relu().calls)), Sat)
-
-
-def test_what_closed_each_box_is_logged() -> None:
-    log: list[Closed] = []
-    query = relu(y - x / 2 >= Const(Fraction(9, 20)), x * 5 <= 4, x * 5 >= -4, low=-1, high=1)
-    assert decide(query, log=log) == Unsat()
-    assert log
-    assert all((entry.low <= entry.high).all() for entry in log)
 
 
 def test_objections() -> None:

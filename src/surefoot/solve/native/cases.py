@@ -27,7 +27,7 @@ def cases(
     flat = parts.parts if isinstance(parts, All) else (parts,)
     if AnyOf() in flat:
         return
-    chosen = min((f for f in flat if _ties_reals(f, whole)), key=_alternatives, default=None)
+    chosen = min((f for f in flat if ties_reals(f, whole)), key=_alternatives, default=None)
     if chosen is None:
         yield flat, known
         return
@@ -46,7 +46,8 @@ def _kept(formulas: Sequence[Formula]) -> Iterator[Formula]:
             yield formula
 
 
-def _ties_reals(formula: Formula, whole: frozenset[str]) -> bool:
+def ties_reals(formula: Formula, whole: frozenset[str]) -> bool:
+    """Whether an alternative of this formula is an equality of reals."""
     return isinstance(formula, AnyOf) and any(
         a.relation is Relation.EQ and not all(n in whole for n, _ in a.linear.coefficients)
         for a in atoms(formula)

@@ -13,6 +13,7 @@ import numpy as np
 from surefoot.errors import Unsupported
 from surefoot.network.interval import interval_bounds
 from surefoot.network.outward import Array
+from surefoot.network.rounding import error_bounds
 from surefoot.problem.environment import Bool, Int, Real
 from surefoot.problem.network import (
     Affine,
@@ -28,8 +29,8 @@ from surefoot.query.bounds import Interval, float32_near, intersect, interval, i
 from surefoot.query.formula import All, AnyOf, Atom, Formula, Relation, all_of, any_of, holds
 from surefoot.query.linear import Linear, as_term, constant, linearise, minus, plus, variable
 from surefoot.query.query import NetworkCall, Query
-from surefoot.solve.native.names import Dependence, dependence, exactly_scaled, substituted
-from surefoot.solve.native.problem import Compiled, Either, Every, Tree
+from surefoot.solve.native.names import Dependence, dependence, exactly_scaled, inexpressible, substituted
+from surefoot.solve.native.problem import Compiled, Either, Every, Mask, Tree
 
 FAR = Fraction(2**24)  # how far a quantity without bounds is searched
 
@@ -44,19 +45,27 @@ class _Plumbing:
     calls: list[tuple[int, tuple[str, ...]]] = field(default_factory=list)  # value number and its columns
     errors: list[Fraction] = field(default_factory=list)  # bounds of the errors of representation
     pending: list[tuple[int, list[tuple[int, int]]]] = field(default_factory=list)  # node: (row, error)
+    rounded: dict[int, Mask] = field(
+        default_factory=dict
+    )  # values of float32 calls, entries that are rounded
+    places: dict[int, int] = field(default_factory=dict)  # value to its number in a certificate
+    entries: list[int] = field(default_factory=list)  # values that are input vectors of calls
 
     def columns(self) -> list[str]:
         return self.inputs + [name for _, names in self.calls for name in names]
 
 
-def compile_query(query: Query, formulas: Sequence[Formula], box: Mapping[str, Interval]) -> Compiled | None:
+def compile_query(
+    query: Query, formulas: Sequence[Formula], box: Mapping[str, Interval], literal: bool = False
+) -> Compiled | None:
     """The network, box and formula of a lowered query; None if exact bounds show that nothing satisfies it.
 
     `box` holds exact bounds that every solution has to respect. `Unsupported` names a quantity without
-    bounds that feeds a network.
+    bounds that feeds a network. `literal`: keep every atom, also those that the bounds decide, and refuse
+    what a certificate has no words for.
     """
     known = dependence(query, formulas)
-    calls = _ordered(query.calls, known)
+    calls = _ordered(query.calls if literal else [_with_slack(c) for c in query.calls], known)
     outputs = {name for call in calls for name in call.outputs}
     inputs = [q.name for q in query.quantities if q.name not in known.defined and q.name not in outputs]
     room = {q.name: _on_grid(q.kind, box[q.name]) for q in query.quantities if q.name in inputs}
@@ -64,14 +73,19 @@ def compile_query(query: Query, formulas: Sequence[Formula], box: Mapping[str, I
         return None
     columns: dict[str, Linear] = {}
     placed = []
+    single = _float32_names(query)
     for call in calls:
         terms = tuple(as_term(substituted(linearise(t), columns)) for t in call.inputs)
         placed.append(replace(call, inputs=terms))
-        _bound_outputs(placed[-1], room)
+        _bound_outputs(placed[-1], room, single)
         columns |= _slack_inputs(call, inputs, room)
-    formula = simplify(_residual(query, formulas, known, columns, box), room)
-    if formula == AnyOf():
-        return None
+    if literal and (why := inexpressible(query, placed, box, room)) is not None:
+        raise Unsupported(why)
+    formula = _residual(query, formulas, known, columns, box, room)
+    if not literal:
+        formula = simplify(formula, room)
+        if formula == AnyOf():
+            return None
     curtailed = tuple(n for n in inputs if None in room[n])
     room |= {name: intersect(room[name], (-FAR, FAR)) for name in curtailed}
     table: dict[Atom, int] = {}
@@ -80,12 +94,17 @@ def compile_query(query: Query, formulas: Sequence[Formula], box: Mapping[str, I
         table[Atom(constant(-1), Relation.LE)] = 0  # so that there is an output; it always holds
     plumbing = _Plumbing(room, inputs)
     for call in placed:
-        _place(plumbing, call)
+        _place(plumbing, call, single)
     forms = tuple(atom.linear for atom in table)
     _affine(plumbing, forms)
     values = {q.name: known.defined.get(q.name, variable(q.name)) for q in query.quantities}
     values = {name: substituted(value, columns) for name, value in values.items()}
-    return _finished(query, plumbing, table, tree, values, tuple(placed), curtailed)
+    return _finished(query, plumbing, table, tree, values, tuple(placed), curtailed, known.equations)
+
+
+def _with_slack(call: NetworkCall) -> NetworkCall:
+    """The call with its stated slack in place of an account of every rounding: then a solution may use it."""
+    return replace(call, float32=False) if any(call.slack) else call
 
 
 def _ordered(calls: Sequence[NetworkCall], known: Dependence) -> list[NetworkCall]:
@@ -110,7 +129,7 @@ def _mentioned(call: NetworkCall) -> set[str]:
     return {n for t in call.inputs for n, _ in linearise(t).coefficients}
 
 
-def _bound_outputs(call: NetworkCall, room: dict[str, Interval]) -> None:
+def _bound_outputs(call: NetworkCall, room: dict[str, Interval], single: frozenset[str]) -> None:
     """The ranges of the raw outputs of a call, by intervals."""
     inputs = [interval(linearise(t), room) for t in call.inputs]
     for term, ends in zip(call.inputs, inputs, strict=True):
@@ -120,17 +139,26 @@ def _bound_outputs(call: NetworkCall, room: dict[str, Interval]) -> None:
                 f"`{name}` has no bounds, and a network reads it",
                 fix=f"give a lower and an upper bound for `{name}`",
             )
-    found = interval_bounds(call.network, *float_box(inputs))[-1]
-    for name, least, most in zip(call.outputs, found.low.tolist(), found.high.tolist(), strict=True):
+    low, high = float_box(inputs)
+    found = interval_bounds(call.network, low, high)[-1]
+    errors = [0.0] * len(call.outputs)
+    if call.float32:
+        exact_inputs = all(_alone(linearise(t)) in single for t in call.inputs)
+        errors = error_bounds(call.network, low, high, input_rounding=not exact_inputs).tolist()
+    for name, least, most, error in zip(
+        call.outputs, found.low.tolist(), found.high.tolist(), errors, strict=True
+    ):
         room[name] = (
-            None if least == -inf else Fraction(least),
-            None if most == inf else Fraction(most),
+            None if inf in (-least, error) else Fraction(least) - Fraction(error),
+            None if inf in (most, error) else Fraction(most) + Fraction(error),
         )
 
 
 def _slack_inputs(call: NetworkCall, inputs: list[str], room: dict[str, Interval]) -> dict[str, Linear]:
     """Outputs with slack are the raw output plus an input of their own."""
-    found = {}
+    found: dict[str, Linear] = {}
+    if call.float32:
+        return found  # its rounding is part of the bounds
     for name, slack in zip(call.outputs, call.slack, strict=False):
         if slack:
             extra = f"slack of {name}"
@@ -173,18 +201,28 @@ def _residual(
     known: Dependence,
     columns: Mapping[str, Linear],
     box: Mapping[str, Interval],
+    room: Mapping[str, Interval],
 ) -> Formula:
-    """What is left to satisfy, over inputs and raw outputs: formulas, and bounds of what is no input."""
+    """What is left to satisfy, over inputs and raw outputs: formulas, and bounds of what is no input.
+
+    Bounds that hold anyway are left out.
+    """
     parts = [f for f in formulas if f not in known.used]
     outputs = {name for call in query.calls for name in call.outputs}
     for quantity in query.quantities:
         if quantity.name in known.defined or quantity.name in outputs:
             value, (low, high) = variable(quantity.name), box[quantity.name]
-            if low is not None:
+            whole = substituted(substituted(value, known.defined), columns)
+            least, most = interval(whole, room)
+            if low is not None and (least is None or least < low):
                 parts.append(Atom(minus(constant(low), value), Relation.LE))
-            if high is not None:
+            if high is not None and (most is None or most > high):
                 parts.append(Atom(minus(value, constant(high)), Relation.LE))
     return all_of(_rewritten(_rewritten(p, known.defined), columns) for p in parts)
+
+
+def _float32_names(query: Query) -> frozenset[str]:
+    return frozenset(q.name for q in query.quantities if isinstance(q.kind, Real) and q.kind.float32)
 
 
 def _rewritten(formula: Formula, values: Mapping[str, Linear]) -> Formula:
@@ -210,7 +248,7 @@ def _tree(formula: Formula, table: dict[Atom, int]) -> Tree:
             return table.setdefault(formula, len(table))
 
 
-def _place(plumbing: _Plumbing, call: NetworkCall) -> None:
+def _place(plumbing: _Plumbing, call: NetworkCall, single: frozenset[str]) -> None:
     """Append a call: its inputs, then a copy of its nodes."""
     rows = tuple(linearise(t) for t in call.inputs)
     picks = [_single_input(plumbing, row) for row in rows]
@@ -220,13 +258,26 @@ def _place(plumbing: _Plumbing, call: NetworkCall) -> None:
         plumbing.nodes.append(Pick(0, frozen_indices(picks)))
     shift = len(plumbing.nodes)
     plumbing.nodes.extend(_moved(node, shift) for node in call.network.nodes)
+    plumbing.entries.append(shift)
+    first = 1 + len(plumbing.places)
+    plumbing.places.update((shift + i, first + i) for i in range(len(call.network.nodes) + 1))
+    if call.float32:
+        alone = [_alone(row) in single for row in rows]
+        plumbing.rounded[shift] = ~np.array(alone, dtype=np.bool_)
+        for i, width in enumerate(call.network.widths()[1:], start=1):
+            plumbing.rounded[shift + i] = np.ones(width, dtype=np.bool_)
     plumbing.calls.append((len(plumbing.nodes), call.outputs))
 
 
-def _single_input(plumbing: _Plumbing, row: Linear) -> int | None:
+def _alone(row: Linear) -> str | None:
+    """The name that a row is, if it is nothing else."""
     if len(row.coefficients) != 1 or row.constant or row.coefficients[0][1] != 1:
         return None
-    name = row.coefficients[0][0]
+    return row.coefficients[0][0]
+
+
+def _single_input(plumbing: _Plumbing, row: Linear) -> int | None:
+    name = _alone(row)
     return plumbing.inputs.index(name) if name in plumbing.inputs else None
 
 
@@ -304,11 +355,12 @@ def _finished(
     values: dict[str, Linear],
     calls: tuple[NetworkCall, ...],
     curtailed: tuple[str, ...],
+    equations: tuple[tuple[str, int], ...],
 ) -> Compiled:
     bounds = [plumbing.box[name] for name in plumbing.inputs]
     low, high = float_box(bounds + [(-e, e) for e in plumbing.errors])
     whole = whole_names(query.quantities)
-    single = {q.name for q in query.quantities if isinstance(q.kind, Real) and q.kind.float32}
+    single = _float32_names(query)
     errors = [False] * len(plumbing.errors)
     return Compiled(
         network=Network(len(low), tuple(_with_errors(plumbing))),
@@ -327,4 +379,8 @@ def _finished(
         quantities=query.quantities,
         forms=tuple(atom.linear for atom in table),
         curtailed=curtailed,
+        rounded=plumbing.rounded,
+        places=tuple(plumbing.places.get(v, -1 if v else 0) for v in range(len(plumbing.nodes) + 1)),
+        entries=frozenset(plumbing.entries),
+        equations=equations,
     )

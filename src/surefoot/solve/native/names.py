@@ -12,17 +12,22 @@ from fractions import Fraction
 from math import lcm
 
 from surefoot.problem.environment import Bool, Int, Real
+from surefoot.query.bounds import Interval
 from surefoot.query.formula import Atom, Formula, Relation
 from surefoot.query.linear import Linear, linearise, plus, scaled, variable
-from surefoot.query.query import Query
+from surefoot.query.query import NetworkCall, Query
 
 
 @dataclass(frozen=True, slots=True)
 class Dependence:
-    """`defined`: name to its value over free names and outputs; `used`: the equalities that say so."""
+    """`defined`: name to its value over free names and outputs; `used`: the equalities that say so.
+
+    `equations`: the defined names in order, each with the position of its equality among the formulas.
+    """
 
     defined: Mapping[str, Linear]
     used: frozenset[Atom]
+    equations: tuple[tuple[str, int], ...]
 
 
 def dependence(query: Query, formulas: Sequence[Formula]) -> Dependence:
@@ -37,7 +42,8 @@ def dependence(query: Query, formulas: Sequence[Formula]) -> Dependence:
         needs.update((name, mentioned) for name in call.outputs)
     defined: dict[str, Linear] = {}
     used = set()
-    for atom in formulas:
+    equations = []
+    for position, atom in enumerate(formulas):
         if not isinstance(atom, Atom) or atom.relation is not Relation.EQ:
             continue
         row = substituted(atom.linear, defined)
@@ -52,8 +58,9 @@ def dependence(query: Query, formulas: Sequence[Formula]) -> Dependence:
                     defined[earlier] = substituted(defined[earlier], {name: value})
                 defined[name] = value
                 used.add(atom)
+                equations.append((name, position))
                 break
-    return Dependence(defined, frozenset(used))
+    return Dependence(defined, frozenset(used), tuple(equations))
 
 
 def substituted(linear: Linear, values: Mapping[str, Linear]) -> Linear:
@@ -94,3 +101,21 @@ def exactly_scaled(linear: Linear) -> Linear:
     # A power of two: no digit is lost.
     size = largest.numerator.bit_length() - largest.denominator.bit_length()
     return scaled(whole, Fraction(2) ** -size)
+
+
+def inexpressible(
+    query: Query, placed: Sequence[NetworkCall], box: Mapping[str, Interval], room: Mapping[str, Interval]
+) -> str | None:
+    """Why a certificate cannot speak about this query."""
+    if [c.outputs for c in placed] != [c.outputs for c in query.calls]:
+        return "network calls are not in the order of their evaluation"
+    if any(any(c.slack) and not c.float32 for c in placed):
+        return "outputs with slack"
+    for name in (n for c in placed for n in c.outputs):
+        low, high = box[name]
+        least, most = room[name]
+        if (low is not None and (least is None or least < low)) or (
+            high is not None and (most is None or most > high)
+        ):
+            return f"output `{name}` has bounds of its own"
+    return None

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
+from math import prod
 from typing import TypeAlias
 
 import numpy as np
@@ -60,6 +61,10 @@ class Compiled:
     quantities: tuple[Quantity, ...]
     forms: tuple[Linear, ...]  # the atoms, over free inputs and raw outputs
     curtailed: tuple[str, ...] = ()  # quantities without bounds, searched within artificial ones
+    rounded: Mapping[int, Mask] = field(default_factory=dict)  # values and entries that float32 rounds
+    places: tuple[int, ...] = ()  # per value of the network its number in a certificate, -1: none
+    entries: frozenset[int] = frozenset()  # the values that are input vectors of calls
+    equations: tuple[tuple[str, int], ...] = ()  # defined quantities, positions of the equalities that do
 
     @property
     def rational(self) -> bool:
@@ -114,23 +119,43 @@ def conjunctions(tree: Tree, most: int) -> tuple[tuple[int, ...], ...]:
             return sets
 
 
-def contradicts(problem: Compiled, several: Sequence[int]) -> bool:
-    """Whether two of these atoms say the opposite of each other, up to a factor, and so leave nothing."""
-    seen: dict[tuple[tuple[str, Fraction], ...], tuple[Fraction, bool]] = {}
+def ways(tree: Tree) -> int:
+    """How many sets there are if none is left out."""
+    match tree:
+        case int():
+            return 1
+        case Either(parts):
+            return sum(ways(p) for p in parts)
+        case Every(parts):
+            return prod(ways(p) for p in parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Opposed:
+    """Two atoms that add up, with these factors, to a constant that is not <= 0 (or not < 0: `strict`)."""
+
+    atoms: tuple[tuple[int, Fraction], tuple[int, Fraction]]
+    total: Fraction
+    strict: bool
+
+
+def opposed(problem: Compiled, several: Sequence[int]) -> Opposed | None:
+    """Two of these atoms that say the opposite of each other, up to a factor, and so leave nothing."""
+    seen: dict[tuple[tuple[str, Fraction], ...], tuple[Fraction, bool, int, Fraction]] = {}
     for j in several:
         ordered = sorted(problem.forms[j].coefficients)
         if not ordered:
             continue
-        factor = abs(ordered[0][1])
-        key = tuple((name, c / factor) for name, c in ordered)
+        factor = 1 / abs(ordered[0][1])
+        key = tuple((name, c * factor) for name, c in ordered)
         mirrored = tuple((name, -c) for name, c in key)
-        constant, strict = problem.forms[j].constant / factor, bool(problem.strict[j])
+        constant, strict = problem.forms[j].constant * factor, bool(problem.strict[j])
         if mirrored in seen:
-            other, other_strict = seen[mirrored]
+            other, other_strict, k, other_factor = seen[mirrored]
             total = constant + other
             if total > 0 or (total == 0 and (strict or other_strict)):
-                return True
+                return Opposed(((k, other_factor), (j, factor)), total, total == 0)
         earlier = seen.get(key)
-        if earlier is None or (constant, strict) > earlier:
-            seen[key] = (constant, strict)
-    return False
+        if earlier is None or (constant, strict) > earlier[:2]:
+            seen[key] = (constant, strict, j, factor)
+    return None

@@ -1,4 +1,4 @@
-"""The native solver: exact witnesses, rigorous bounds, branch and bound over inputs."""
+"""The native solver: exact witnesses, rigorous bounds, branch and bound over inputs or neurons, proofs."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from itertools import islice
 from time import monotonic
 from typing import ClassVar
 
-import numpy as np
-
 from surefoot.errors import Unsupported
 from surefoot.problem.term import Term
 from surefoot.query.bounds import Interval, declared, is_empty, whole_names
@@ -20,7 +18,7 @@ from surefoot.query.query import Answer, Query, Sat, Undecided, Unsat, Why
 from surefoot.solve.native.cases import cases
 from surefoot.solve.native.compile import compile_query
 from surefoot.solve.native.dual.route import Neurons, either
-from surefoot.solve.native.search import Closed, Search
+from surefoot.solve.native.inputs import Inputs
 from surefoot.solve.native.witness import satisfied
 from surefoot.solve.protocol import Ask
 from surefoot.solve.remote import Question, remote_session
@@ -38,6 +36,8 @@ class Native:
 
     seed: int = 0
     batch: int = 256
+    proof: bool = True
+    """Write down what closes every box, so that unsat answers come with evidence."""
 
     def objection(self, query: Query) -> str | None:
         try:
@@ -50,59 +50,30 @@ class Native:
         return None
 
     def session(self, base: Query, *, seconds: float) -> AbstractContextManager[Ask]:
-        return remote_session(prepare, base, self.seed, self.batch, seconds=seconds)
+        return remote_session(prepare, base, self.seed, self.batch, self.proof, seconds=seconds)
 
 
-def prepare(base: Query, seed: int, batch: int) -> Question:
+def prepare(base: Query, seed: int, batch: int, proof: bool) -> Question:
     """Answers questions about a base query, each built afresh: it cannot depend on earlier ones."""
 
     def question(more: tuple[Term, ...], seconds: float) -> Answer:
-        return decide(Query(base.quantities, base.constraints + more, base.calls), seed, batch, seconds)
+        query = Query(base.quantities, base.constraints + more, base.calls)
+        return decide(query, seed, batch, seconds, proof)
 
     return question
 
 
 def decide(
-    query: Query, seed: int = 0, batch: int = 256, seconds: float = 60.0, log: list[Closed] | None = None
+    query: Query, seed: int = 0, batch: int = 256, seconds: float = 60.0, proof: bool = True
 ) -> Answer:
-    """Search every case of the query until one has a solution."""
+    """By neurons and by inputs in turn, whichever has an answer first."""
     deadline = monotonic() + seconds
     lowered, formulas, box = _normal_form(query)
     if any(is_empty(b) for b in box.values()):
         return Unsat()
-    answer = either(
-        Neurons(lowered.query, formulas, seed=seed, batch=batch),
-        lambda until: _by_inputs(lowered, formulas, box, seed, batch, until, log),
-        deadline,
-    )
-    return _lifted(query, lowered, answer)
-
-
-def _by_inputs(
-    lowered: Lowered,
-    formulas: tuple[Formula, ...],
-    box: dict[str, Interval],
-    seed: int,
-    batch: int,
-    deadline: float,
-    log: list[Closed] | None,
-) -> Answer:
-    doubt: Undecided | None = None
-    for case, known in _cases(lowered, formulas, box):
-        if monotonic() > deadline:
-            return Undecided(Why.TIMEOUT, "the cases of the query were not all looked at")
-        problem = compile_query(lowered.query, case, known)
-        if problem is None:
-            continue
-        search = Search(lowered.query, problem, batch, deadline, np.random.default_rng(seed), log)
-        answer = search.run()
-        if isinstance(answer, Sat):
-            return answer
-        if isinstance(answer, Undecided):
-            if answer.why in (Why.TIMEOUT, Why.MEMORY):
-                return answer
-            doubt = doubt or answer
-    return doubt or Unsat()
+    by_neurons = Neurons(lowered.query, formulas, seed=seed, batch=batch)
+    by_inputs = Inputs(lowered.query, formulas, box, seed, batch, proof)
+    return _lifted(query, lowered, either(by_neurons, by_inputs, deadline))
 
 
 def _lifted(query: Query, lowered: Lowered, answer: Answer) -> Answer:

@@ -8,28 +8,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.network.outward import Box
-from surefoot.solve.native.bounding.bounds import stacked
+from surefoot.solve.native.bounding.substitute import stacked
 from surefoot.solve.native.problem import Compiled, Mask
 
 
 @dataclass(slots=True)
 class Domains:
-    """A batch of boxes; `known` are bounds of inner values that hold on them, `sets` which sets are alive."""
+    """A batch of boxes; `known` are bounds of inner values that hold on them.
+
+    `shadow` are those bounds that a certificate has derived so far, `node` is the place in its tree.
+    """
 
     box: Box
     known: dict[int, Box]
-    alive: Mask  # (batch, sets)
-    depth: NDArray[np.int64]
+    alive: Mask  # (batch, sets): which sets may still be satisfied
+    node: NDArray[np.int64]
+    stubborn: NDArray[np.int64]  # for how many splits only float32 rounding has kept a box open
+    shadow: dict[int, Box] = field(default_factory=dict)
 
     def __len__(self) -> int:
-        return len(self.depth)
+        return len(self.node)
 
-    def pick(self, index: slice | list[int] | Mask) -> Domains:
+    def pick(self, index: slice | list[int] | Mask | NDArray[np.intp]) -> Domains:
         return Domains(
             Box(self.box.low[index], self.box.high[index]),
             {value: Box(b.low[index], b.high[index]) for value, b in self.known.items()},
             self.alive[index],
-            self.depth[index],
+            self.node[index],
+            self.stubborn[index],
+            {value: Box(b.low[index], b.high[index]) for value, b in self.shadow.items()},
         )
 
 
@@ -41,7 +48,9 @@ def joined(several: list[Domains]) -> Domains:
         stacked(boxes),
         {value: stacked([d.known[value] for d in several]) for value in several[0].known},
         np.concatenate([d.alive for d in several]),
-        np.concatenate([d.depth for d in several]),
+        np.concatenate([d.node for d in several]),
+        np.concatenate([d.stubborn for d in several]),
+        {value: stacked([d.shadow[value] for d in several]) for value in several[0].shadow},
     )
 
 

@@ -24,8 +24,9 @@ from surefoot.problem.network import (
     Pick,
     Shape,
 )
-from surefoot.solve.native.bounding.bounds import SMALL, Bounded
+from surefoot.solve.native.bounding.lines import SMALL
 from surefoot.solve.native.bounding.passes import scattered
+from surefoot.solve.native.bounding.substitute import Bounded
 from surefoot.solve.native.problem import Mask
 
 
@@ -36,6 +37,7 @@ class Best:
     plane: Planes
     value: Array
     row: Array
+    slopes: dict[int, Array]  # of the functions below ReLUs that the plane rests on, by value
     gain: Array  # per input, how much a narrower input would straighten
 
 
@@ -51,7 +53,7 @@ def improved(found: Bounded, rows: Array, share: Array, scale: Array, steps: int
         current = found.with_relaxations(relaxations)
         plane = current.below(row[:, None], trace)
         value = plane.minimum(box)[:, 0]
-        new = Best(plane, value, row, value[:, None])
+        new = Best(plane, value, row, below_slopes(current), value[:, None])
         best = new if best is None else _larger(best, new)
         if step + 1 == steps or (best.value > 0).all():
             break
@@ -76,8 +78,19 @@ def _larger(first: Best, second: Best) -> Best:
         ),
         np.where(chosen, second.value, first.value),
         np.where(chosen[:, None], second.row, first.row),
+        {v: np.where(chosen[:, None], second.slopes[v], slope) for v, slope in first.slopes.items()},
         first.gain,
     )
+
+
+def below_slopes(found: Bounded) -> dict[int, Array]:
+    """The slopes of the functions below ReLUs, by value."""
+    slopes = {}
+    for value, node in enumerate(found.layout.network.nodes, start=1):
+        relaxation = found.relaxations[value - 1]
+        if isinstance(node, Activation) and node.shape is Shape.RELU and relaxation is not None:
+            slopes[value] = relaxation.below[0]
+    return slopes
 
 
 def _moved_share(share: Array, heights: Array, idle: Mask, rate: float) -> Array:

@@ -12,8 +12,12 @@ from fractions import Fraction
 
 import numpy as np
 
+from surefoot.network.outward import Box
 from surefoot.problem.meaning.evaluate import Undefined
-from surefoot.solve.native.problem import Compiled
+from surefoot.problem.network import Activation, Combine, Pairing
+from surefoot.solve.native.bounding.layout import straddles
+from surefoot.solve.native.bounding.substitute import Bounded
+from surefoot.solve.native.problem import Compiled, Mask
 from surefoot.solve.native.witness import columns
 
 _DENOMINATORS = (1, 60, 10**4, 10**9)
@@ -186,3 +190,22 @@ def _replaced(
     for i, s in value.items():
         rest[i] = rest.get(i, Fraction(0)) + factor * s
     return pivot, rest, constant + factor * base
+
+
+def all_linear(problem: Compiled, found: Bounded) -> Mask:
+    """Per box; a factor or divisor that is not fixed makes a box not linear."""
+    linear = np.ones(len(found.boxes[0].low), dtype=np.bool_)
+    for node in problem.network.nodes:
+        match node:
+            case Activation(source, shape, parameters):
+                box = found.boxes[source]
+                linear &= ~straddles(shape, parameters, box.low, box.high).any(axis=1)
+            case Combine(left, right, pairing) if pairing is not Pairing.ADD:
+                linear &= _pair_is_linear(found.boxes[left], found.boxes[right], pairing)
+    return linear
+
+
+def _pair_is_linear(left: Box, right: Box, pairing: Pairing) -> Mask:
+    if pairing is not Pairing.MAXIMUM:
+        return np.zeros(len(left.low), dtype=np.bool_)
+    return np.asarray(((left.low >= right.high) | (right.low >= left.high)).all(axis=1))

@@ -1,4 +1,4 @@
-"""What one batch of bounds says about the sets of atoms, and how two such views are joined."""
+"""What one batch of bounds says about the sets of atoms, and how such views are joined."""
 
 from __future__ import annotations
 
@@ -8,17 +8,98 @@ import numpy as np
 
 from surefoot.network.linear import Planes
 from surefoot.network.outward import Array, Box
+from surefoot.solve.native.bounding.dual import Best, below_slopes, improved
+from surefoot.solve.native.bounding.refute import combined, contracted, empty, multipliers
+from surefoot.solve.native.bounding.substitute import Bounded
+from surefoot.solve.native.goal import Goal, holding
 from surefoot.solve.native.problem import Mask
+
+_STEPS = 8  # of improvement of a plane
+_SLOPE = 0.1  # how much the slope of a plane counts for the choice of a split
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class View:
-    """What a set of atoms leaves of the boxes: its part, a plane's slopes, and where that plane is least."""
+    """What a set of atoms says about the boxes of a batch, for those where it was alive (`here`)."""
 
     number: int
-    box: Box
-    slopes: Array
-    worst: Array
+    here: Mask
+    closed: Mask  # no point of the box satisfies it
+    real: Mask  # ... at least in real arithmetic
+    row: Array  # multipliers of the atoms that say so, or nearly
+    below: dict[int, Array]  # slopes below ReLUs that go with them
+    box: Box  # where it can be satisfied
+    slopes: Array  # how much each input matters
+    worst: Array  # the point that is hardest to refute
+
+
+def view(
+    sets: Goal, number: int, found: Bounded, planes: Planes, least: Array, fails: Mask, here: Mask
+) -> View:
+    """Look at one set: refute it by single atoms, then by the best combination found."""
+    rows, whole = sets.of_set[number], found.boxes[0]
+    count = fails.shape[1]
+    made = View(
+        number,
+        here,
+        np.zeros_like(here),
+        np.zeros_like(here),
+        np.zeros((len(here), count)),
+        {v: slopes.copy() for v, slopes in below_slopes(found).items()},
+        Box(whole.low.copy(), whole.high.copy()),
+        np.zeros_like(whole.low),
+        0.5 * (whole.low + whole.high),
+    )
+    if not rows.size:
+        return made
+    alone = here & fails[:, list(sets.sets[number])].any(axis=1)
+    _by_one_atom(sets, made, least, alone)
+    rest = here & ~alone
+    if rest.any():
+        some = found if rest.all() else found.pick(rest)
+        part = Planes(planes.coefficients[rest][:, rows], planes.constant[rest][:, rows])
+        _by_many(sets, made, some, part, least[rest][:, rows], rest)
+    return made
+
+
+def _by_one_atom(sets: Goal, made: View, least: Array, alone: Mask) -> None:
+    """The row with the largest minimum, relative to its size, is the refutation."""
+    rows = sets.of_set[made.number]
+    best = rows[np.argmax(least[:, rows], axis=1)]
+    made.row[alone] = sets.rows[best[alone]]
+    made.closed[alone] = made.real[alone] = True
+
+
+def _by_many(sets: Goal, made: View, some: Bounded, part: Planes, least: Array, rest: Mask) -> None:
+    rows, box = sets.of_set[made.number], some.boxes[0]
+    idle = holding(sets, some)[:, rows] if rows.size > 1 else np.zeros((len(box.low), 1), dtype=np.bool_)
+    share, scale = multipliers(part, box, idle)
+    plane = combined(part, share * scale, box)
+    best = improved(some, sets.rows[rows], share, scale, _STEPS)
+    plane, value = better(plane, plane.minimum(box)[:, 0], best.plane, best.value)
+    every = Planes(
+        np.concatenate([part.coefficients, plane.coefficients], axis=1),
+        np.concatenate([part.constant, plane.constant], axis=1),
+    )
+    shrunk = contracted(every, np.concatenate([least, value[:, None]], axis=1), box)
+    closed = (value > 0) | empty(shrunk)
+    slope = plane.coefficients[:, 0]
+    made.closed[rest] = closed
+    made.real[rest] = closed | _in_reals(some, best)
+    made.row[rest] = best.row
+    for value_number, slopes in best.slopes.items():
+        made.below[value_number][rest] = slopes
+    made.box.low[rest], made.box.high[rest] = shrunk.low, shrunk.high
+    made.slopes[rest] = best.gain + _SLOPE * np.abs(slope)
+    made.worst[rest] = np.where(slope > 0, shrunk.low, shrunk.high)
+
+
+def _in_reals(some: Bounded, best: Best) -> Mask:
+    """Whether the best plane refutes without the rounding of float32."""
+    if not some.radii:
+        return best.value > 0
+    plane = some.in_reals().with_slopes(best.slopes).below(best.row[:, None])
+    return np.asarray(plane.minimum(some.boxes[0])[:, 0] > 0)
 
 
 def better(plane: Planes, value: Array, other: Planes, other_value: Array) -> tuple[Planes, Array]:

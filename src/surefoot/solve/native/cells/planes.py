@@ -16,7 +16,9 @@ from surefoot.network.linear import Planes
 from surefoot.network.outward import TINY, Array, Box, down, gamma
 from surefoot.network.rounding import error_bounds
 from surefoot.problem.network import Network
-from surefoot.solve.native.bounding.bounds import Bounded, Layout, bounded
+from surefoot.solve.native.bounding.bounds import bounded
+from surefoot.solve.native.bounding.layout import Layout
+from surefoot.solve.native.bounding.substitute import Bounded
 from surefoot.solve.native.cells.arrange import Arranged, Demand
 from surefoot.solve.native.cells.leaves import Boxes
 from surefoot.solve.native.cells.questions import Mask

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from surefoot.network.outward import Array
-from surefoot.solve.native.bounding.bounds import Layout, layout
+from surefoot.solve.native.bounding.layout import Layout, layout
 from surefoot.solve.native.cells.arrange import Arranged, contracted
 from surefoot.solve.native.cells.grid import Table
 from surefoot.solve.native.cells.leaves import Boxes, enumerate_boxes, joined, look

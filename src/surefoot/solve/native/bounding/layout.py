@@ -1,0 +1,94 @@
+"""What is the same for every batch of boxes: which values of a network have to be bounded, and how."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.network.outward import Array
+from surefoot.problem.network import (
+    Activation,
+    Affine,
+    Combine,
+    Elementwise,
+    Network,
+    Pairing,
+    Pick,
+    Shape,
+)
+from surefoot.solve.native.problem import Mask
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Layout:
+    """What is the same for every batch."""
+
+    network: Network
+    kept: tuple[int, ...]  # values whose bounds decide how good relaxations are, in order
+    plain: frozenset[int]  # ... of which intervals already have the best bounds
+    absolute: Mapping[int, tuple[Array, Array]]  # value of an affine node: |weights|, |bias|
+    widest: int
+    rounded: Mapping[int, Mask]  # values that float32 rounds, and which of their entries
+    inputs: frozenset[int]  # ... of which these are the input vectors of calls
+    signs: frozenset[int]  # values that are read by ReLUs and linear nodes only: their signs count
+    certified: bool  # only relaxations that a certificate can name
+
+
+def layout(
+    network: Network,
+    rounded: Mapping[int, Mask] | None = None,
+    inputs: frozenset[int] = frozenset(),
+    certified: bool = False,
+) -> Layout:
+    kept: set[int] = set()
+    direct, plain = {0}, {0}
+    for number, node in enumerate(network.nodes, start=1):
+        match node:
+            case Activation(source, _, _):
+                kept.add(source)
+            case Combine(left, right, pairing) if pairing is not Pairing.ADD:
+                kept |= {left, right}
+            case Elementwise(source, _, _) if source in direct:
+                direct.add(number)
+            case Pick(source, indices) if source in direct and len(set(indices.tolist())) == indices.size:
+                direct.add(number)
+            case Affine(source, _, _) if source in direct:
+                plain.add(number)
+    absolute = {
+        number: (np.abs(node.weights).astype(np.float64), np.abs(node.bias).astype(np.float64))
+        for number, node in enumerate(network.nodes, start=1)
+        if isinstance(node, Affine)
+    }
+    best, widest = frozenset(plain | direct), max(network.widths())
+    signs = frozenset(kept) - _measured(network)
+    return Layout(
+        network, tuple(sorted(kept)), best, absolute, widest, rounded or {}, inputs, signs, certified
+    )
+
+
+def _measured(network: Network) -> set[int]:
+    """The values of which more than the sign counts."""
+    found: set[int] = set()
+    for node in network.nodes:
+        match node:
+            case Activation(source, shape, _) if shape is not Shape.RELU:
+                found.add(source)
+            case Combine(left, right, pairing) if pairing is not Pairing.ADD:
+                found |= {left, right}
+    return found
+
+
+def straddles(shape: Shape, parameters: tuple[float, ...], low: Array, high: Array) -> NDArray[np.bool_]:
+    """Where an activation is not linear on an interval."""
+    match shape:
+        case Shape.RELU | Shape.LEAKY_RELU:
+            kinks: tuple[float, ...] = (0.0,)
+        case Shape.CLIP:
+            kinks = parameters
+        case Shape.TANH | Shape.SIGMOID:
+            return np.asarray(low < high)
+    across: NDArray[np.bool_] = np.logical_or.reduce([(low < k) & (high > k) for k in kinks])
+    return across

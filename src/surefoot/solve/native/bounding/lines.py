@@ -1,0 +1,116 @@
+"""Linear functions in place of nodes: `relaxed` for the best ones, `line` for those that a certificate names.
+
+The latter (docs/certificates.md, section 6) differ where the format knows fewer functions, has other slopes
+by default, or holds slopes with fewer digits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from surefoot.network.interval import node_interval
+from surefoot.network.outward import Array, Box, down, up
+from surefoot.network.relaxation import Relaxation, relax
+from surefoot.problem.network import Activation, Combine, Constant, Elementwise, Node, Pairing, Shape
+
+SMALL = 2.0**-960
+FINE = 65536  # slopes of smooth functions and clip are multiples of 1/FINE
+COARSE = 128  # those below ReLUs of 1/COARSE
+_SAFETY = 2.0**-40
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Slopes:
+    """Slopes of the lines below and above an activation, entry by entry, multiples of 1/FINE."""
+
+    below: Array
+    above: Array
+
+
+def needs_slopes(node: Node) -> bool:
+    """Whether the slopes of a node are written into the certificate for every state."""
+    return isinstance(node, Activation) and node.shape in (Shape.TANH, Shape.SIGMOID, Shape.CLIP)
+
+
+def _fine(slopes: Array) -> Array:
+    return np.clip(np.rint(slopes * FINE), 0, FINE - 1) / FINE
+
+
+def relaxed(node: Node, boxes: Sequence[Box]) -> Relaxation | None:
+    if isinstance(node, Elementwise) and node.kind is Constant.ADD:
+        return None
+    if not isinstance(node, Elementwise | Activation | Combine):
+        return None
+    found = relax(node, boxes)
+    # Numbers below the normal range are slow to multiply; moving them outward does no harm.
+    below, above = found.below_constant, found.above_constant
+    return replace(
+        found,
+        below_constant=np.where(np.abs(below) < SMALL, -SMALL, below),
+        above_constant=np.where(np.abs(above) < SMALL, SMALL, above),
+    )
+
+
+def line(node: Node, boxes: Sequence[Box]) -> Relaxation | None:
+    """What the reader of a certificate takes for a node while its sources stay in these boxes."""
+    match node:
+        case Activation(source, Shape.RELU, _):
+            return _relu(source, boxes[source])
+        case Activation(source, shape, parameters) if needs_slopes(node):
+            best = relax(node, boxes)
+            given = Slopes(_fine(best.below[0]), _fine(best.above[0]))
+            return _lines(source, shape, parameters, boxes[source], given)
+        case Combine(left, right, Pairing.DIVIDE):
+            box, zero = node_interval(node, boxes), np.zeros_like(boxes[left].low)
+            return Relaxation((left, right), (zero, zero), box.low, (zero, zero), box.high)
+        case _:
+            return relaxed(node, boxes)
+
+
+def _relu(source: int, box: Box) -> Relaxation:
+    low, high = box.low, box.high
+    is_open = (low < 0) & (high > 0)
+    with np.errstate(all="ignore"):
+        below = np.where(is_open, high > -low, low >= 0).astype(np.float64)
+        above = np.where(is_open, high / (high - low), below)
+        ends = np.maximum(up(-down(above * low)), up(high - down(above * high)))
+    constant = np.where(is_open, np.maximum(ends, SMALL), SMALL)
+    return Relaxation((source,), (below,), np.full_like(low, -SMALL), (above,), constant)
+
+
+def _value(shape: Shape, parameters: tuple[float, ...], x: Array) -> Array:
+    match shape:
+        case Shape.TANH:
+            return np.tanh(x)
+        case Shape.SIGMOID:
+            return 0.5 * (1.0 + np.tanh(0.5 * x))
+        case _:
+            return np.clip(x, parameters[0], parameters[1])
+
+
+def _lines(source: int, shape: Shape, parameters: tuple[float, ...], box: Box, given: Slopes) -> Relaxation:
+    """Lines of given slopes; the best constants, a little further out for the rounding of what is below."""
+    with np.errstate(all="ignore"):
+        below = np.minimum.reduce(_heights(shape, parameters, box, given.below))
+        above = np.maximum.reduce(_heights(shape, parameters, box, given.above))
+        size = _SAFETY * (1.0 + np.abs(given.below) * box.magnitude + np.abs(given.above) * box.magnitude)
+    return Relaxation((source,), (given.below,), below - size, (given.above,), above + size)
+
+
+def _heights(shape: Shape, parameters: tuple[float, ...], box: Box, slope: Array) -> list[Array]:
+    """Function minus line where that can be extreme: at the ends, at kinks, where the slopes agree."""
+    match shape:
+        case Shape.TANH:
+            far = np.arctanh(np.minimum(np.sqrt(1.0 - np.clip(slope, 0.0, 1.0)), 1.0 - 2.0**-53))
+            points = [-far, far]
+        case Shape.SIGMOID:
+            steep = np.sqrt(1.0 - np.clip(4.0 * slope, 0.0, 1.0))
+            far = 2.0 * np.arctanh(np.minimum(steep, 1.0 - 2.0**-53))
+            points = [-far, far]
+        case _:
+            points = [np.full_like(slope, k) for k in parameters]
+    every = [box.low, box.high, *(np.clip(p, box.low, box.high) for p in points)]
+    return [_value(shape, parameters, p) - slope * p for p in every]

@@ -1,0 +1,78 @@
+"""How far a float32 evaluation of one node can be from its exact function of the values computed before.
+
+The rules of docs/certificates.md, section 4: any order of summation, fused or not, results below the normal
+range kept or flushed, tanh and sigmoid within two units in the last place. Radii are rounded up; infinity
+says that a result may leave the float32 range, or that a divisor may vanish.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from surefoot.network.outward import Array, Box, gamma
+from surefoot.network.rounding import LARGEST, SMALLEST, UNIT32
+from surefoot.problem.network import Activation, Affine, Combine, Elementwise, Node, Pairing, Shape
+
+
+def radius(node: Node, boxes: Sequence[Box], box: Box, is_input: bool) -> Array | None:
+    """Per entry, from the boxes of the values that the node reads; None: the result is exact.
+
+    `box` is that of the exact result; `is_input`: the node makes the input vector of a call, whose entries
+    are rounded once however they come about.
+    """
+    if is_input:
+        return _once(box.magnitude)
+    with np.errstate(all="ignore"):
+        match node:
+            case Affine(source, weights, bias):
+                return _affine(boxes[source].magnitude, np.abs(weights), np.abs(bias))
+            case Activation(source, shape, _):
+                return _activation(shape, boxes[source].magnitude, box)
+            case Combine(_, right, Pairing.DIVIDE):
+                divisor = boxes[right]
+                away = (divisor.low >= SMALLEST) | (divisor.high <= -SMALLEST)
+                return np.where(away, _once(box.magnitude), np.inf)
+            case Elementwise() | Combine(_, _, Pairing.ADD | Pairing.MULTIPLY):
+                return _once(box.magnitude)
+            case _:
+                return None
+
+
+def _once(size: Array) -> Array:
+    return _up(np.where(size * (1.0 + UNIT32) <= LARGEST, UNIT32 * size + SMALLEST, np.inf), 4)
+
+
+def _affine(size: Array, weights: Array, bias: Array) -> Array:
+    columns = weights.shape[1]
+    total = _up(size @ weights.T.astype(np.float64) + bias, columns + 2)
+    share = (columns + 1) * UNIT32
+    if share >= 0.5:
+        return np.full_like(total, np.inf)
+    relative = share / (1.0 - share)
+    found = _up(relative * total + (4 * columns + 4) * SMALLEST, 8)
+    return np.where(_up(total * (1.0 + relative), 4) <= LARGEST, found, np.inf)
+
+
+def _activation(shape: Shape, size: Array, box: Box) -> Array | None:
+    match shape:
+        case Shape.LEAKY_RELU:
+            return _once(box.magnitude)
+        case Shape.TANH:
+            return _up(2.0 * (2.0 * UNIT32 * np.minimum(size, 1.0) + SMALLEST), 4)
+        case Shape.SIGMOID:
+            return np.full_like(size, 2.0 * (2.0 * UNIT32 + SMALLEST) * (1.0 + gamma(2)))
+        case _:
+            return None
+
+
+def _up(value: Array, operations: int) -> Array:
+    return value * (1.0 + gamma(operations))
+
+
+def widened(box: Box, by: Array) -> Box:
+    """The box with a radius added on both sides, rounded outward."""
+    with np.errstate(all="ignore"):
+        low, high = np.nextafter(box.low - by, -np.inf), np.nextafter(box.high + by, np.inf)
+    return Box(np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high))

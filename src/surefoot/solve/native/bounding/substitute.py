@@ -1,0 +1,274 @@
+"""Back-substitution of rows of coefficients through a bounded network, for batches of boxes.
+
+The same method and the same account of rounding as `network.linear`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.network.linear import Planes
+from surefoot.network.outward import TINY, Array, Box, down, gamma
+from surefoot.network.relaxation import Relaxation
+from surefoot.problem.network import Activation, Affine, Constant, Elementwise, Join, Node, Pick
+from surefoot.solve.native.bounding.layout import Layout
+from surefoot.solve.native.bounding.lines import SMALL
+from surefoot.solve.native.bounding.passes import scattered
+from surefoot.solve.native.problem import Mask
+
+Index: TypeAlias = NDArray[np.bool_] | NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Wanted:
+    """Some lower and some upper bounds of a value, per box and entry."""
+
+    low: Mask
+    high: Mask
+
+    def pick(self, index: Index) -> Wanted:
+        return Wanted(self.low[index], self.high[index])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bounded:
+    """Boxes of all values, and what back-substitution of further rows needs."""
+
+    layout: Layout
+    boxes: list[Box]
+    relaxations: list[Relaxation | None]
+    radii: dict[int, Array] = field(default_factory=dict)  # how far float32 rounding moves a value
+    used: dict[int, Wanted] = field(default_factory=dict)  # the bounds that back-substitution gave
+    magnitudes: dict[int, Array] = field(default_factory=dict)
+    effects: dict[int, Array] = field(default_factory=dict)
+
+    def magnitude(self, value: int) -> Array:
+        """The largest absolute values of a value, noted before its box may become tighter."""
+        if value not in self.magnitudes:
+            self.magnitudes[value] = self.boxes[value].magnitude
+        return self.magnitudes[value]
+
+    def effect(self, value: int) -> Array:
+        """What roundings of one affine step back from a value can change, per unit of a coefficient.
+
+        Both those of this computation and those of a float32 evaluation.
+        """
+        if value not in self.effects:
+            weights, bias = self.layout.absolute[value]
+            node = self.layout.network.nodes[value - 1]
+            assert isinstance(node, Affine)
+            size = self.magnitude(node.source) @ weights.T + bias
+            effect = gamma(weights.shape[0] + 2) * size
+            if value in self.radii:
+                effect = effect + (1.0 + gamma(weights.shape[0] + 4)) * self.radii[value]
+            self.effects[value] = effect
+        return self.effects[value]
+
+    def below(self, rows: Array, trace: dict[int, Array] | None = None) -> Planes:
+        """Planes below rows . outputs; rows of shape (rows, outputs) or (batch, rows, outputs).
+
+        `trace` collects the coefficients of every value.
+        """
+        rows = rows if rows.ndim == 3 else rows[None]
+        return substituted(self, rows, len(self.layout.network.nodes), trace)
+
+    def with_relaxations(self, relaxations: list[Relaxation | None]) -> Bounded:
+        """The same boxes with other linear functions, valid ones, in place of the nodes."""
+        return replace(self, relaxations=relaxations)
+
+    def with_slopes(self, below: Mapping[int, Array]) -> Bounded:
+        """The same with these slopes below open ReLUs."""
+        relaxations = list(self.relaxations)
+        for value, slopes in below.items():
+            given, node = relaxations[value - 1], self.layout.network.nodes[value - 1]
+            assert given is not None
+            assert isinstance(node, Activation)
+            box = self.boxes[node.source]
+            movable = (box.low < 0) & (box.high > 0)
+            relaxations[value - 1] = replace(
+                given,
+                below=(np.where(movable, slopes, given.below[0]),),
+                below_constant=np.where(movable, -SMALL, given.below_constant),
+            )
+        return replace(self, relaxations=relaxations)
+
+    def in_reals(self) -> Bounded:
+        """The same boxes without the rounding of float32 in what is substituted from now on."""
+        return replace(self, radii={}, effects={})
+
+    def pick(self, index: Index) -> Bounded:
+        """The bounds of some members of the batch."""
+        boxes = [Box(b.low[index], b.high[index]) for b in self.boxes]
+        relaxations = [r and _picked(r, index) for r in self.relaxations]
+        radii = {v: r[index] for v, r in self.radii.items()}
+        return Bounded(
+            self.layout, boxes, relaxations, radii, {v: w.pick(index) for v, w in self.used.items()}
+        )
+
+
+def _picked(relaxation: Relaxation, index: Index) -> Relaxation:
+    return Relaxation(
+        relaxation.sources,
+        tuple(a[index] for a in relaxation.below),
+        relaxation.below_constant[index],
+        tuple(a[index] for a in relaxation.above),
+        relaxation.above_constant[index],
+    )
+
+
+def together(parts: Sequence[Bounded]) -> Bounded:
+    """The bounds of several batches as those of one."""
+    if len(parts) == 1:
+        return parts[0]
+    boxes = [stacked(several) for several in zip(*(p.boxes for p in parts), strict=True)]
+    relaxations = [_stacked_relaxations(r) for r in zip(*(p.relaxations for p in parts), strict=True)]
+    radii = {v: np.concatenate([p.radii[v] for p in parts]) for v in parts[0].radii}
+    used = {v: _stacked_masks(parts, v) for v in sorted({v for p in parts for v in p.used})}
+    return Bounded(parts[0].layout, boxes, relaxations, radii, used)
+
+
+def _stacked_masks(parts: Sequence[Bounded], value: int) -> Wanted:
+    none = [np.zeros(p.boxes[value].low.shape, dtype=np.bool_) for p in parts]
+    given = [p.used.get(value, Wanted(n, n)) for p, n in zip(parts, none, strict=True)]
+    return Wanted(np.concatenate([w.low for w in given]), np.concatenate([w.high for w in given]))
+
+
+def stacked(several: Sequence[Box]) -> Box:
+    return Box(np.concatenate([b.low for b in several]), np.concatenate([b.high for b in several]))
+
+
+def _stacked_relaxations(several: Sequence[Relaxation | None]) -> Relaxation | None:
+    given = [r for r in several if r is not None]
+    if not given:
+        return None
+    first = given[0]
+    return Relaxation(
+        first.sources,
+        tuple(np.concatenate([r.below[i] for r in given]) for i in range(len(first.sources))),
+        np.concatenate([r.below_constant for r in given]),
+        tuple(np.concatenate([r.above[i] for r in given]) for i in range(len(first.sources))),
+        np.concatenate([r.above_constant for r in given]),
+    )
+
+
+class _Pending:
+    """Coefficients still to be substituted: rows >= sum of coefficients . value + constant - slack."""
+
+    def __init__(self, found: Bounded, rows: Array, value: int) -> None:
+        self.found, self.boxes = found, found.boxes
+        batch = len(found.boxes[0].low)
+        self.coefficients = {value: rows}
+        self.inexact: dict[int, bool] = {value: False}  # whether one rounding of them is to be accounted for
+        self.constant = np.zeros((batch, rows.shape[1]))
+        self.slack = np.zeros((batch, rows.shape[1]))
+
+    def add(self, value: int, part: Array, inexact: bool) -> None:
+        earlier = self.coefficients.get(value)
+        if earlier is not None:
+            # A sum may cancel, so the roundings of its parts are accounted for here.
+            size = np.abs(earlier) + np.abs(part)
+            self.slack = self.slack + gamma(2) * _times(size, self.found.magnitude(value))
+            part, inexact = earlier + part, True
+        self.coefficients[value], self.inexact[value] = part, inexact
+
+    def account(self, value: int, rows: Array, affine: bool = False) -> None:
+        """Roundings of the coefficients of a value, and those of the affine step that follows."""
+        if not affine and not self.inexact[value]:
+            return
+        size = gamma(1) * self.found.magnitude(value)
+        if affine:
+            size = size + self.found.effect(value)
+        self.slack = self.slack + _times(np.abs(rows), size + TINY) + TINY * (1.0 + size.sum(-1)[:, None])
+
+    def round(self, value: int, rows: Array) -> None:
+        """What float32 rounding of a value can change."""
+        self.slack = self.slack + (1.0 + gamma(rows.shape[-1] + 2)) * _times(
+            np.abs(rows), self.found.radii[value]
+        )
+
+
+def _times(coefficients: Array, vectors: Array) -> Array:
+    product: Array = np.matmul(coefficients, vectors[..., None])[..., 0]
+    return product
+
+
+def substituted(found: Bounded, rows: Array, value: int, trace: dict[int, Array] | None = None) -> Planes:
+    """Planes below rows @ value over the input boxes."""
+    pending = _Pending(found, rows, value)
+    nodes = found.layout.network.nodes
+    with np.errstate(all="ignore"):
+        for number in range(value, 0, -1):
+            taken = pending.coefficients.pop(number, None)
+            if taken is not None:
+                if trace is not None:
+                    trace[number] = taken
+                if number in found.radii and number not in found.layout.absolute:
+                    pending.round(number, taken)
+                _step(nodes[number - 1], found.relaxations[number - 1], number, taken, pending)
+        width = found.layout.network.width
+        shape = (*pending.constant.shape, width)
+        reached = np.broadcast_to(pending.coefficients.get(0, np.zeros(shape)), shape)
+        if 0 in pending.coefficients:
+            pending.account(0, reached)
+        constant = down(pending.constant - pending.slack)
+    usable = np.isfinite(reached).all(axis=-1) & np.isfinite(constant)
+    return Planes(np.where(usable[..., None], reached, 0.0), np.where(usable, constant, -np.inf))
+
+
+def _step(node: Node, relaxation: Relaxation | None, number: int, rows: Array, pending: _Pending) -> None:
+    match node:
+        case Affine(source, weights, bias):
+            pending.account(number, rows, affine=True)
+            flat = rows.reshape(rows.shape[0] * rows.shape[1], rows.shape[2]) @ weights
+            pending.add(source, flat.reshape(*rows.shape[:-1], weights.shape[1]), False)
+            _add_constant(pending, rows @ bias)
+        case Pick(source, indices):
+            pending.account(number, rows)
+            part = scattered(rows, indices, pending.boxes[source].low.shape[-1])
+            size = _times(np.abs(rows), pending.found.magnitude(source)[:, indices])
+            pending.slack = pending.slack + gamma(indices.size) * size
+            pending.add(source, part, False)
+        case Join(several):
+            pending.account(number, rows)
+            start = 0
+            for source in several:
+                end = start + pending.boxes[source].low.shape[-1]
+                pending.add(source, rows[..., start:end], False)
+                start = end
+        case Elementwise(source, Constant.ADD, constant):
+            pending.account(number, rows)
+            amount = constant.astype(np.float64)
+            pending.slack = pending.slack + gamma(amount.size + 2) * (np.abs(rows) @ np.abs(amount))
+            pending.add(source, rows, False)
+            _add_constant(pending, rows @ amount)
+        case _:
+            assert relaxation is not None
+            pending.account(number, rows)
+            _relaxation(relaxation, rows, pending)
+
+
+def _add_constant(pending: _Pending, amount: Array) -> None:
+    pending.constant = pending.constant + amount
+    pending.slack = pending.slack + gamma(1) * np.abs(pending.constant)
+
+
+def _relaxation(node: Relaxation, rows: Array, pending: _Pending) -> None:
+    """Positive coefficients meet the function below, negative ones the function above."""
+    positive = np.maximum(rows, 0.0)
+    negative = rows - positive
+    below, above = _times(positive, node.below_constant), _times(negative, node.above_constant)
+    if (node.below_constant <= 0).all() and (node.above_constant >= 0).all():
+        size = -below - above
+    else:
+        size = _times(positive, np.abs(node.below_constant)) - _times(negative, np.abs(node.above_constant))
+    pending.slack = pending.slack + gamma(rows.shape[-1] + 3) * size + TINY
+    _add_constant(pending, below + above)
+    for source, lower, upper in zip(node.sources, node.below, node.above, strict=True):
+        part = positive * lower[:, None]
+        part += negative * upper[:, None]  # exact: one of the two is zero
+        pending.add(source, part, True)

@@ -1,0 +1,101 @@
+"""Solutions near points that look good in floats, confirmed exactly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from time import monotonic
+
+import numpy as np
+
+from surefoot.network.outward import Array
+from surefoot.problem.meaning.evaluate import Undefined
+from surefoot.query.query import Query, Sat
+from surefoot.solve.native.attack import attack, descend, settled, violation
+from surefoot.solve.native.bounding.passes import forward
+from surefoot.solve.native.problem import Compiled
+from surefoot.solve.native.witness import assigned, columns, inside, satisfied
+
+_TRIES = 4  # candidates of a batch that are evaluated exactly
+_DOWNHILL = 32  # candidates of a batch that are moved downhill
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Guesses:
+    """What is needed to look for solutions of one compiled query."""
+
+    query: Query
+    problem: Compiled
+    sets: tuple[tuple[int, ...], ...]
+    deadline: float
+    random: np.random.Generator
+
+    @property
+    def slack(self) -> list[int]:
+        """The inputs that stand for the slack of an output."""
+        own = {quantity.name for quantity in self.problem.quantities}
+        return [i for i, name in enumerate(self.problem.names) if name not in own]
+
+
+def attacked(g: Guesses) -> Sat | None:
+    """A solution that gradient descent from many points of the box finds."""
+    tried: list[Sat] = []
+
+    def enough(points: Array, worst: Array) -> bool:
+        best = int(np.argmin(worst))
+        if worst[best] <= 0 and (answer := _solution(g, points[best])) is not None:
+            tried.append(answer)
+        return bool(tried) or monotonic() > g.deadline
+
+    points, worst = attack(g.problem, g.sets, g.random, enough)
+    return tried[0] if tried else _first(g, points, worst)
+
+
+def among(g: Guesses, points: Array) -> Sat | None:
+    """A solution among points that the bounds found worst, after a few steps downhill from the best."""
+    points = settled(g.problem, points)
+    worst = violation(g.problem, forward(g.problem.network, points)[-1])
+    worst = np.nan_to_num(worst, nan=np.inf)
+    answer = _first(g, points, worst)
+    if answer is not None:
+        return answer
+    best = points[np.argsort(worst, kind="stable")[:_DOWNHILL]]
+    low, high = g.problem.low, g.problem.high
+    return _first(g, *descend(g.problem, g.sets, best, low, high, steps=8, first_rate=0.02))
+
+
+def _first(g: Guesses, points: Array, worst: Array) -> Sat | None:
+    """The first of the best candidates that is a solution."""
+    for index in np.argsort(worst, kind="stable")[:_TRIES]:
+        if worst[index] <= 0 and (answer := _solution(g, points[index])) is not None:
+            return answer
+    return None
+
+
+def _solution(g: Guesses, point: Array) -> Sat | None:
+    """A solution near a point that satisfies the formula in floats, as far inside as a few steps find.
+
+    A witness well inside also survives float32 inference, so slack is used only where there is no other.
+    """
+    problem = g.problem
+    low, high = problem.low.copy(), problem.high.copy()
+    low[g.slack] = high[g.slack] = 0.0
+    start = np.clip(point, low, high)
+    jitter = 1e-3 * (high - low) * (g.random.random((16, len(low))) - 0.5)
+    jitter[0] = 0.0
+    points, worst = descend(
+        problem, g.sets, np.clip(start + jitter, low, high), low, high, steps=20, first_rate=0.03
+    )
+    best = int(np.argmin(worst))
+    answer = exactly(g, points[best]) if worst[best] <= 0 else None
+    return answer or exactly(g, point)
+
+
+def exactly(g: Guesses, point: Array | list[Fraction]) -> Sat | None:
+    """A solution if the point, moved to where the inputs can be, satisfies the query exactly."""
+    try:
+        values = columns(g.problem, inside(g.problem, list(point)))
+    except Undefined:
+        return None
+    assignment = assigned(g.problem, values)
+    return Sat(assignment) if satisfied(g.query, assignment) else None

@@ -1,0 +1,193 @@
+"""Proof logging in lock-step with the search: a box counts as closed only if certificate steps close it.
+
+The bounds of the search are those of the certificate: whatever a box that stays open has computed by
+back-substitution becomes a step, and its parts inherit the result on both sides. A box that closes is first
+tried with what it inherits alone; most of its own bounds turn out to be unnecessary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.network.outward import Array, Box
+from surefoot.solve.native.bounding.bounds import mirrored
+from surefoot.solve.native.bounding.domains import Domains
+from surefoot.solve.native.bounding.layout import Layout
+from surefoot.solve.native.bounding.substitute import Bounded, Wanted
+from surefoot.solve.native.bounding.views import View
+from surefoot.solve.native.goal import Goal
+from surefoot.solve.native.problem import Compiled, Mask
+from surefoot.solve.native.proof.steps import Refutation, cut_step, drop_step, slopes_steps
+from surefoot.solve.native.proof.trial import cut_box, refutation, refuted_by
+
+_SHRINK = 0.97  # a cut is worth a step if it leaves at most this part of some side of the box
+
+
+@dataclass(slots=True)
+class Ledger:
+    """The tree of states so far: steps of each, and how it was split."""
+
+    problem: Compiled
+    plan: Layout
+    goal: Goal
+    steps: dict[int, list[list[object]]] = field(default_factory=lambda: {0: []})
+    splits: dict[int, tuple[list[object], int, int]] = field(default_factory=dict)
+
+    def split(self, node: int, step: list[object]) -> tuple[int, int]:
+        """The numbers of the two parts."""
+        first = len(self.steps)
+        self.steps[first], self.steps[first + 1] = [], []
+        self.splits[node] = (step, first, first + 1)
+        return first, first + 1
+
+
+def confirm(
+    ledger: Ledger, domains: Domains, found: Bounded, views: Sequence[View], refuted: Mask, lenient: Mask
+) -> tuple[Mask, Box]:
+    """Write the steps for a batch of boxes: which sets stay alive, and where they may be satisfied.
+
+    `refuted` says what the search knows; `lenient`: boxes where real arithmetic is enough.
+    """
+    alive = domains.alive.copy()
+    trials = {v.number: refutation(v) for v in views}
+    pending = np.flatnonzero(~(alive & ~refuted).any(axis=1))
+    for wanted in ({}, found.used) if pending.size else ():
+        some = domains.pick(pending)
+        part = mirrored(ledger.plan, some.box, some.known, {v: w.pick(pending) for v, w in wanted.items()})
+        closed = np.ones(pending.size, dtype=np.bool_)
+        for number, trial in trials.items():
+            here = alive[pending, number]
+            if (here & closed).any():
+                closed &= ~here | refuted_by(part, trial.pick(pending), lenient[pending])
+        _write_bounds(ledger, domains, part, np.flatnonzero(closed), pending)
+        for member in pending[closed]:
+            _write_drops(ledger, domains, trials, member, np.flatnonzero(alive[member]))
+        alive[pending[closed]] = False
+        pending = pending[~closed]
+        if not pending.size:
+            break
+    rest = np.flatnonzero(alive.any(axis=1))
+    if not rest.size:
+        return alive, domains.box
+    _write_bounds(ledger, domains, found, rest, np.arange(len(domains)))
+    part = found.pick(rest)
+    for number, trial in trials.items():
+        here = alive[rest, number] & refuted[rest, number]
+        if here.any():
+            closed = here & refuted_by(part, trial.pick(rest), lenient[rest])
+            for member in rest[closed]:
+                _write_drops(ledger, domains, trials, member, [number])
+            alive[rest[closed], number] = False
+    return alive, _cut(ledger, domains, part, trials, alive, rest)
+
+
+def _cut(
+    ledger: Ledger,
+    domains: Domains,
+    part: Bounded,
+    trials: Mapping[int, Refutation],
+    alive: Mask,
+    rest: NDArray[np.intp],
+) -> Box:
+    """The hull of what the living sets leave, where that is worth a step."""
+    low, high = np.full_like(part.boxes[0].low, np.inf), np.full_like(part.boxes[0].high, -np.inf)
+    for number in range(alive.shape[1]):
+        here = alive[rest, number]
+        if here.any():
+            left = cut_box(part, trials[number].pick(rest))
+            low = np.where(here[:, None], np.minimum(low, left.low), low)
+            high = np.where(here[:, None], np.maximum(high, left.high), high)
+    whole = part.boxes[0]
+    shorter = (high - low) < _SHRINK * (whole.high - whole.low)
+    worth = shorter.any(axis=1) & alive[rest].any(axis=1)
+    box = Box(domains.box.low.copy(), domains.box.high.copy())
+    box.low[rest[worth]], box.high[rest[worth]] = low[worth], high[worth]
+    for member in rest[worth].tolist():
+        entries = [([n], trials[n].at(member)) for n in np.flatnonzero(alive[member]).tolist()]
+        ledger.steps[int(domains.node[member])].append(cut_step(ledger.problem, entries))
+    return box
+
+
+def _write_bounds(
+    ledger: Ledger, domains: Domains, part: Bounded, chosen: NDArray[np.intp], members: NDArray[np.intp]
+) -> None:
+    """Slopes, interval bounds and back-substitutions of some boxes of a part, in order of the values."""
+    places, plan = ledger.problem.places, ledger.plan
+    last = max((*plan.kept, *plan.rounded), default=0)
+    for index in chosen.tolist():
+        steps = ledger.steps[int(domains.node[members[index]])]
+        steps.extend(slopes_steps(ledger.problem, part, index))
+        for value in range(1, last + 1):
+            if places[value] < 0:
+                continue
+            _forward(steps, places[value])
+            rows = _rows(part.used[value], index) if value in part.used else []
+            if rows:
+                steps.append(["bound", places[value], rows])
+
+
+def _rows(wanted: Wanted, index: int) -> list[list[int]]:
+    low, high = np.flatnonzero(wanted.low[index]).tolist(), np.flatnonzero(wanted.high[index]).tolist()
+    return [*([i, 0] for i in low), *([i, 1] for i in high)]
+
+
+def _forward(steps: list[list[object]], place: int) -> None:
+    """Interval bounds of one more value, in the same step as those of the value before if possible."""
+    last = steps[-1] if steps else []
+    if last and last[0] == "forward" and last[-1] == place - 1:
+        steps[-1] = ["forward", last[1], place]
+    else:
+        steps.append(["forward", place])
+
+
+def _write_drops(
+    ledger: Ledger,
+    domains: Domains,
+    trials: Mapping[int, Refutation],
+    member: int,
+    numbers: Iterable[int],
+) -> None:
+    steps = ledger.steps[int(domains.node[member])]
+    for number in numbers:
+        steps.append(drop_step(ledger.problem, [int(number)], trials[int(number)].at(int(member))))
+
+
+def halved(
+    ledger: Ledger, rest: Domains, column: NDArray[np.intp], left: Array, right: Array
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Split every box between the end of its left and the start of its right part, and number the parts."""
+    numbers = []
+    for node, entry, below, above in zip(
+        rest.node.tolist(), column.tolist(), left.tolist(), right.tolist(), strict=True
+    ):
+        # Between two neighbours of float32: the reader moves both ends to them.
+        place = int(below) if ledger.problem.whole[entry] else (0.5 * below + 0.5 * above).hex()
+        numbers.append(ledger.split(node, ["split", 0, entry, place]))
+    first, second = zip(*numbers, strict=True)
+    return np.array(first, dtype=np.int64), np.array(second, dtype=np.int64)
+
+
+def vanished(ledger: Ledger, nodes: NDArray[np.int64], sets: Mask) -> None:
+    """Boxes without a point: of those everything is true."""
+    for member in np.flatnonzero(sets.any(axis=1)):
+        steps = ledger.steps[int(nodes[member])]
+        steps.append(["drop", np.flatnonzero(sets[member]).tolist(), {}])
+
+
+def closed_exactly(
+    ledger: Ledger, node: int, sets: Iterable[int], weights: Sequence[Fraction] | None
+) -> None:
+    """Sets that exact arithmetic refutes: at a point, or by multipliers of the atoms of the set."""
+    numbers = [int(n) for n in sets]
+    if weights is None:
+        ledger.steps[node].append(["point", numbers])
+        return
+    for number in numbers:
+        atoms = zip(ledger.goal.sets[number], weights, strict=True)
+        given = {"atoms": [[j, str(w)] for j, w in atoms if w]}
+        ledger.steps[node].append(["exact", [number], given])

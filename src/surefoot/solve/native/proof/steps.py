@@ -1,0 +1,67 @@
+"""Steps of a certificate as JSON data."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.network.outward import Array
+from surefoot.solve.native.bounding.lines import COARSE, FINE, needs_slopes
+from surefoot.solve.native.bounding.substitute import Bounded
+from surefoot.solve.native.problem import Compiled
+
+UNIT = 2**16  # multipliers of atoms are whole numbers up to this
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Refutation:
+    """Multipliers of atoms (whole numbers) and slopes below ReLUs, per box or for one."""
+
+    row: Array
+    below: dict[int, Array]  # multiples of 1/COARSE
+
+    def pick(self, members: NDArray[np.intp]) -> Refutation:
+        return Refutation(self.row[members], {v: s[members] for v, s in self.below.items()})
+
+    def at(self, member: int) -> Refutation:
+        return Refutation(self.row[member], {v: s[member] for v, s in self.below.items()})
+
+
+def multipliers(problem: Compiled, given: Refutation) -> dict[str, object]:
+    """The `m` of a step for one box."""
+    atoms = [[int(j), int(given.row[j])] for j in np.flatnonzero(given.row)]
+    found: dict[str, object] = {"atoms": atoms}
+    if given.below:
+        found["slopes"] = {str(problem.places[v]): [_bytes(s), None] for v, s in given.below.items()}
+    return found
+
+
+def _bytes(slopes: Array) -> str:
+    return b64encode(np.rint(slopes * COARSE).astype(np.uint8).tobytes()).decode()
+
+
+def drop_step(problem: Compiled, sets: list[int], given: Refutation) -> list[object]:
+    return ["drop", sets, multipliers(problem, given)]
+
+
+def cut_step(problem: Compiled, entries: Sequence[tuple[list[int], Refutation]]) -> list[object]:
+    return ["cut", [[sets, multipliers(problem, given)] for sets, given in entries]]
+
+
+def slopes_steps(problem: Compiled, part: Bounded, index: int) -> list[list[object]]:
+    """What sets the slopes of smooth functions and clips for one box."""
+    steps: list[list[object]] = []
+    for value, node in enumerate(part.layout.network.nodes, start=1):
+        relaxation = part.relaxations[value - 1]
+        if relaxation is not None and needs_slopes(node):
+            lower, upper = _words(relaxation.below[0][index]), _words(relaxation.above[0][index])
+            steps.append(["slopes", problem.places[value], lower, upper])
+    return steps
+
+
+def _words(slopes: Array) -> str:
+    return b64encode(np.rint(slopes * FINE).astype("<u2").tobytes()).decode()

@@ -1,0 +1,46 @@
+"""The case of a certificate (docs/certificates.md, section 5) that a finished ledger stands for."""
+
+from __future__ import annotations
+
+from surefoot.query.claim import written
+from surefoot.query.query import Json
+from surefoot.solve.native.problem import Compiled
+from surefoot.solve.native.proof.ledger import Ledger
+
+
+def case(ledger: Ledger) -> Json:
+    """Definitions, atoms, sets and all steps in preorder."""
+    problem, goal = ledger.problem, ledger.goal
+    found: dict[str, object] = {}
+    if problem.equations:
+        found["define"] = [[name, position] for name, position in problem.equations]
+    found["atoms"] = [[_relation(problem, j), written(form)] for j, form in enumerate(problem.forms)]
+    found["sets"] = [list(several) for several in (*goal.sets, *goal.opposed)]
+    found["steps"] = [*_opposed(ledger), *_preorder(ledger)]
+    return found
+
+
+def _relation(problem: Compiled, atom: int) -> str:
+    return "=" if problem.equal[atom] else "<" if problem.strict[atom] else "<="
+
+
+def _opposed(ledger: Ledger) -> list[list[object]]:
+    """The sets that were left out of the search: two atoms of each contradict each other."""
+    first = len(ledger.goal.sets)
+    return [
+        ["exact" if pair.strict else "drop", [first + i], {"atoms": [[j, str(w)] for j, w in pair.atoms]}]
+        for i, pair in enumerate(ledger.goal.opposed.values())
+    ]
+
+
+def _preorder(ledger: Ledger) -> list[list[object]]:
+    steps: list[list[object]] = []
+    waiting = [0] if ledger.goal.sets else []
+    while waiting:
+        node = waiting.pop()
+        steps.extend(ledger.steps[node])
+        if node in ledger.splits:
+            step, first, second = ledger.splits[node]
+            steps.append(step)
+            waiting += [second, first]
+    return steps

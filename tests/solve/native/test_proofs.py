@@ -1,0 +1,127 @@
+"""Proofs of the native solver: each one is accepted by the checker, and answers agree with brute force."""
+
+import json
+from fractions import Fraction
+from itertools import pairwise, product
+
+import numpy as np
+import pytest
+from tests.solve.examples import EXAMPLES, real
+
+from surefoot.certify.checker.check import check
+from surefoot.network.exact import exact_outputs
+from surefoot.problem.environment import Int, Real
+from surefoot.problem.network import Network, Shape, dense
+from surefoot.problem.term import Const, Term, Var, conjunction, disjunction, equal
+from surefoot.query.query import NetworkCall, Proof, Quantity, Query, Sat, Undecided, Unsat, Why
+from surefoot.query.satisfies import satisfies
+from surefoot.solve.native.solver import decide
+
+
+def certificate(proof: Proof) -> dict[str, object]:
+    content = {
+        "surefoot-certificate": 1,
+        "claim": proof.claim,
+        "arithmetic": proof.arithmetic,
+        "cases": list(proof.cases),
+    }
+    found: dict[str, object] = json.loads(json.dumps(content))
+    return found
+
+
+def accepted(proof: Proof | None) -> Proof:
+    assert proof is not None
+    verdict = check(certificate(proof))
+    assert verdict.accepted, verdict.reason
+    return proof
+
+
+def random_network(generator: np.random.Generator, inputs: int, outputs: int, smooth: bool) -> Network:
+    """One or two hidden layers of small integers and halves, with dead and duplicate neurons."""
+    sizes = [inputs, *(int(n) for n in generator.integers(2, 6, size=generator.integers(1, 3))), outputs]
+    layers = []
+    for wide, high in pairwise(sizes):
+        weights = generator.integers(-4, 5, size=(high, wide)) / 2
+        bias = generator.integers(-4, 5, size=high) / 2
+        weights[generator.random(high) < 0.1] = 0
+        if high > 1 and generator.random() < 0.3:
+            weights[1], bias[1] = weights[0], bias[0]
+        layers.append((weights, bias))
+    return dense(layers, Shape.TANH if smooth else Shape.RELU)
+
+
+def random_query(seed: int) -> tuple[Query, list[Quantity]]:
+    """Few inputs, whole, real or fixed; comparisons of outputs under `and` and `or`."""
+    generator = np.random.default_rng(seed)
+    smooth, single = bool(generator.random() < 0.2), bool(generator.random() < 0.4)
+    inputs = []
+    for i in range(int(generator.integers(1, 4))):
+        low = int(generator.integers(-3, 3))
+        high = low + int(generator.integers(0, 4))
+        kinds = (
+            Int(low, high),
+            Real(Fraction(low), Fraction(high)),
+            Real(Fraction(low), Fraction(high), True),
+        )
+        inputs.append(Quantity(f"x{i}", kinds[int(generator.integers(3))]))
+    network = random_network(generator, len(inputs), 2, smooth)
+    call = NetworkCall(network, tuple(Var(q.name) for q in inputs), ("u", "v"), float32=single)
+
+    def atom() -> Term:
+        a, b = (int(n) for n in generator.integers(-2, 3, size=2))
+        left = Var("u") * a + Var("v") * b
+        if generator.random() < 0.2:
+            left = left + Var("x0")
+        right = Const(Fraction(int(generator.integers(-20, 20)), 2))
+        return (left <= right, left < right, equal(left, right))[int(generator.choice(3, p=[0.6, 0.3, 0.1]))]
+
+    parts = []
+    for _ in range(int(generator.integers(1, 4))):
+        options = [conjunction(tuple(atom() for _ in range(2))) for _ in range(int(generator.integers(1, 3)))]
+        parts.append(disjunction(tuple(options)))
+    query = Query((*inputs, real("u"), real("v")), tuple(parts), (call,))
+    return query, inputs
+
+
+def brute_force(query: Query, inputs: list[Quantity]) -> bool:
+    """Whether a point of a coarse grid satisfies the query."""
+    choices = []
+    for quantity in inputs:
+        low, high = Fraction(quantity.kind.low), Fraction(quantity.kind.high)  # type: ignore[union-attr,arg-type]
+        steps = 1 if isinstance(quantity.kind, Int) else 4
+        choices.append([low + Fraction(k, steps) for k in range(int((high - low) * steps) + 1)])
+    call = query.calls[0]
+    for point in product(*choices):
+        outputs = exact_outputs(call.network, list(point))
+        values = dict(zip((*(q.name for q in inputs), "u", "v"), (*point, *outputs), strict=True))
+        if satisfies(query, values) is None:
+            return True
+    return False
+
+
+@pytest.mark.parametrize("start", range(0, 120, 20))
+def test_random_queries(start: int) -> None:
+    """Every refutation has a proof that is accepted and no point that contradicts it."""
+    for seed in range(start, start + 20):
+        query, inputs = random_query(seed)
+        answer = decide(query, seconds=5)
+        smooth = not query.calls[0].network.is_piecewise_linear()
+        if isinstance(answer, Unsat):
+            if answer.proof is not None:
+                asked = "float32" if query.calls[0].float32 else "real"
+                assert accepted(answer.proof).arithmetic == asked, seed
+            assert smooth or not brute_force(query, inputs), seed
+        elif isinstance(answer, Undecided):
+            assert query.calls[0].float32 or smooth or answer.why is Why.INCOMPLETE, (seed, answer)
+            if answer.proof is not None:
+                assert accepted(answer.proof).arithmetic == "real"
+                assert answer.why is Why.NUMERICS
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_known_answers(name: str) -> None:
+    query, possible = EXAMPLES[name]
+    answer = decide(query, seconds=20)
+    assert isinstance(answer, Sat if possible else Unsat)
+    if isinstance(answer, Unsat) and answer.proof is not None:
+        accepted(answer.proof)
