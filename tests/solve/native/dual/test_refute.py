@@ -11,7 +11,7 @@ from tests.solve.native.dual.instances import least_violation, random_question, 
 
 from surefoot.solve.native.dual import Candidate, GaveUp, Refuted, Settings, Steps, layered, refute
 from surefoot.solve.native.dual.layered import evaluate
-from surefoot.solve.native.dual.search import Limit
+from surefoot.solve.native.dual.search import Limit, needed
 
 MOST = 1500
 REPEATED_INPUTS = (2132, 2482)  # a copy reads an input twice: its way must not be paid twice in a clip
@@ -20,7 +20,7 @@ REPEATED_INPUTS = (2132, 2482)  # a copy reads an input twice: its way must not 
 @pytest.mark.parametrize("block", range(6))
 def test_agrees_with_mixed_integer_programming(block: int) -> None:
     decided = 0
-    for seed in (*range(15 * block, 15 * block + 15), *REPEATED_INPUTS[block::6]):
+    for seed in (*range(9 * block, 9 * block + 9), *REPEATED_INPUTS[block::6]):
         problem = random_question(seed)
         least = least_violation(problem)
         for margin in (0.5, 1e-2, 1e-4):
@@ -31,7 +31,7 @@ def test_agrees_with_mixed_integer_programming(block: int) -> None:
             unwanted = refute(shifted(problem, least - margin), most_nodes=MOST)
             assert not isinstance(unwanted, Candidate), seed
             decided += isinstance(wanted, Candidate) + isinstance(unwanted, Refuted)
-    assert decided >= 80  # of at least 90
+    assert decided >= 48  # of at least 54
 
 
 def test_the_order_of_copies_inputs_and_neurons_does_not_matter() -> None:
@@ -181,3 +181,16 @@ def test_fewer_steps_are_as_sound() -> None:
         for count in (1, 2, 20):
             settings = Settings(steps=Steps(count))
             assert not isinstance(refute(shifted(problem, least + 1e-3), settings, MOST), Refuted)
+
+
+def test_rows_that_always_hold_are_not_needed() -> None:
+    weights, biases = (np.eye(2), np.eye(2)), (np.zeros(2), np.zeros(2))
+    rows = np.array([[1.0, 1.0], [1.0, 1.0], [-1.0, 0.0]])
+    direct = np.array([[0.0, 0.0], [0.0, 0.0], [0.0, 1.0]])
+    problem = layered(
+        weights, biases, np.zeros(2), np.ones(2), rows, np.array([1.0, 2.5, 1.5]), direct=direct
+    )
+    assert needed(problem, Steps(2)).tolist() == [True, False, False]
+    assert needed(
+        layered(weights, biases, np.zeros(2), np.ones(2), rows[:1], np.full(1, 9.0)), Steps(2)
+    ).all()

@@ -102,7 +102,7 @@ def _start(c: Compiled, domains: Domains, steps: Steps) -> _State:
     )
 
 
-def ascend(c: Compiled, domains: Domains, steps: Steps) -> Ascent:
+def ascend(c: Compiled, domains: Domains, steps: Steps, *, fixed_rows: bool = False) -> Ascent:
     """Close what can be closed, and say where the others stand. All multipliers stay on their grids."""
     s = _start(c, domains, steps)
     closed = np.zeros(len(domains), dtype=np.bool_)
@@ -129,7 +129,7 @@ def ascend(c: Compiled, domains: Domains, steps: Steps) -> Ascent:
             averaged += 1
             s.before += before
             s.points += found.point
-        _step(s, found, before, violation, steps, turn)
+        _step(s, found, before, violation, steps, turn, fixed_rows)
     theta[s.rows], row_weights[s.rows] = s.theta, s.row_weights
     return Ascent(
         closed,
@@ -146,7 +146,9 @@ def ascend(c: Compiled, domains: Domains, steps: Steps) -> Ascent:
     )
 
 
-def _step(s: _State, found: Pass, before: Array, violation: Array, steps: Steps, turn: int) -> None:
+def _step(
+    s: _State, found: Pass, before: Array, violation: Array, steps: Steps, turn: int, fixed_rows: bool
+) -> None:
     """One step of all multipliers, in place."""
     length = steps.length * (1.0 - 0.9 * turn / steps.count)
     gradient = found.positive
@@ -169,7 +171,7 @@ def _step(s: _State, found: Pass, before: Array, violation: Array, steps: Steps,
     s.theta += move
     np.maximum(s.theta, 0.0, out=s.theta)
     np.minimum(s.theta, s.most, out=s.theta)
-    if s.row_weights.shape[1] > 1:
+    if s.row_weights.shape[1] > 1 and not fixed_rows:
         s.row_weights = _reweighted(s.row_weights, violation, steps.row_length * length)
     to_grid(s.theta, s.grid)
 

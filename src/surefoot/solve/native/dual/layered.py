@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -131,6 +131,16 @@ def layered(
         slack = slack + gamma(many) * (np.abs(offsets) + slack) + TINY
     problem.offsets[...] = offsets + slack
     return problem
+
+
+def with_rows(problem: Layered, chosen: Mask) -> Layered:
+    """The question with some of its rows."""
+    return replace(
+        problem,
+        rows=problem.rows[chosen],
+        direct=problem.direct[chosen],
+        offsets=problem.offsets[chosen],
+    )
 
 
 def _check(

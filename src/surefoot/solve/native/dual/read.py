@@ -13,7 +13,7 @@ from surefoot.network.exact import exact_outputs
 from surefoot.network.outward import TINY, Array
 from surefoot.problem.environment import Bool, Int, Real
 from surefoot.problem.network import Activation, Affine, Network, Shape
-from surefoot.query.bounds import Interval, declared, float32_within, intersect, is_empty
+from surefoot.query.bounds import Interval, declared, float32_within, intersect, is_empty, simplify
 from surefoot.query.claim import written
 from surefoot.query.formula import All, AnyOf, Atom, Formula, Relation
 from surefoot.query.linear import Linear, constant, linearise, minus, scaled, variable
@@ -162,12 +162,16 @@ def case_of(query: Query, choices: list[Choice], conjuncts: list[Atom], least_in
     atoms = dict.fromkeys(
         Atom(exactly_scaled(substituted(atom.linear, known.defined)), atom.relation) for atom in parts
     )
-    if not atoms or any(atom.linear.is_constant() for atom in atoms):
+    kept = tuple(atom for atom in atoms if not _always(atom, box, free))
+    if not kept or any(atom.linear.is_constant() for atom in kept):
         return None
     bounds = tuple((low, high) for low, high in ends if low is not None and high is not None)
-    return Case(
-        query, choices, definitions, known.defined, tuple(free), bounds, query.calls, inputs, tuple(atoms)
-    )
+    return Case(query, choices, definitions, known.defined, tuple(free), bounds, query.calls, inputs, kept)
+
+
+def _always(atom: Atom, box: Mapping[str, Interval], free: Sequence[str]) -> bool:
+    """Whether an atom over free quantities holds in the whole box."""
+    return all(name in free for name, _ in atom.linear.coefficients) and simplify(atom, box) == All()
 
 
 def _narrow(atom: Atom, free: Sequence[str], box: dict[str, Interval]) -> None:

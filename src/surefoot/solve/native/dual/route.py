@@ -19,7 +19,7 @@ from surefoot.query.claim import claim
 from surefoot.query.formula import Formula
 from surefoot.query.query import Answer, Json, Number, Proof, Query, Sat, Undecided, Unsat, Why
 from surefoot.solve.native.dual.attack import descend
-from surefoot.solve.native.dual.layered import Layered
+from surefoot.solve.native.dual.layered import Layered, with_rows
 from surefoot.solve.native.dual.log import Naming, certificate_steps
 from surefoot.solve.native.dual.read import Case, alternatives, case_of, chain, question
 from surefoot.solve.native.dual.search import (
@@ -29,6 +29,7 @@ from surefoot.solve.native.dual.search import (
     Refuted,
     Search,
     Settings,
+    needed,
     resumed,
     started,
 )
@@ -38,6 +39,7 @@ LEAST_INPUTS = 7  # below, splitting inputs is better
 MOST_CASES = 16
 _FIRST_WORK = 60_000  # neurons times sub-domains of a search by neurons before the other one starts
 _LEAST_SECONDS = 0.25  # of the other one
+_NEEDED_STEPS = 2  # of ascent to see that a row says nothing
 _BYTES = 900_000_000  # of sub-domains that wait
 
 
@@ -70,8 +72,8 @@ def attempt(
 class Neurons:
     """A search by neurons for a lowered query, which can be interrupted.
 
-    Call it with a time of `monotonic` and how many sub-domains it may look at by then. None: this search does not take the query, or cannot decide it. A
-    `Sat` satisfies the lowered query exactly.
+    Call it with a time of `monotonic` and how many sub-domains it may look at by then. None: this search does
+    not take the query, or cannot decide it. A `Sat` satisfies the lowered query exactly.
     """
 
     def __init__(
@@ -138,6 +140,10 @@ class Neurons:
             problem, names = question(case, *layers)
         except (ValueError, OverflowError):  # weights that are no numbers, or numbers beyond float64
             return None
+        if len(problem.offsets) > 1:
+            keep = needed(problem, replace(self.settings.steps, count=_NEEDED_STEPS))
+            problem = with_rows(problem, keep)
+            names = replace(names, atoms=tuple(a for a, k in zip(names.atoms, keep, strict=True) if k))
         tried = _Tried(case, problem, self.settings.seed)
         settings = replace(self.settings, most_open=_BYTES // _size(problem), accepts=tried)
         return started(problem, settings), names, tried

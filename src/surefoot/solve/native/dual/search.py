@@ -108,6 +108,24 @@ def refute(problem: Layered, settings: Settings | None = None, most_nodes: int =
     return resumed(started(problem, settings or Settings()), most_nodes)
 
 
+def needed(problem: Layered, steps: Steps) -> Mask:
+    """Which rows do not hold in the whole box anyway, as far as bounds tell; one at least."""
+    count = len(problem.offsets)
+    opposite = replace(
+        problem, rows=-problem.rows, direct=-problem.direct, offsets=np.negative(problem.offsets)
+    )
+    c, first = compiled(opposite), root(opposite)
+    by_intervals(c, first)
+    theta = (first.upper > -first.lower).astype(np.float64)
+    tighten_deep(c, first, first.phase == 0)
+    each = replace(first, theta=theta).take(np.zeros(count, dtype=np.int64))
+    each = replace(each, row_weights=np.eye(count))
+    left = ~ascend(c, each, steps, fixed_rows=True).closed
+    if not left.any():
+        left[0] = True
+    return left
+
+
 def started(problem: Layered, settings: Settings) -> Search:
     """A search that has not looked at anything yet."""
     random = np.random.default_rng(settings.seed)
