@@ -14,44 +14,21 @@ import argparse
 import json
 import sys
 import time
-from functools import cache
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.aurora_like import trained
-from surefoot.network.outward import Array
-from surefoot.problem.network import Network, dense
+from benchmarks.race_track import MOVES, TRACK, driver
+from surefoot.network.evaluate import decide
+from surefoot.problem.network import Network
 from surefoot.query.query import Sat, Unsat
 from surefoot.solve.milp.solver import decide as milp
 from surefoot.solve.native.cells import Outcome, Questions, answer, chooses, tabulated
 from surefoot.solve.native.cells.single import query
 
-SIDE = 30.0
-FIRST, LAST = np.array([0.0, 0, -5, -5]), np.array([SIDE, SIDE, 5, 5])
-MOVES = np.array([(a, b) for a in (-1, 0, 1) for b in (-1, 0, 1)], dtype=np.float64)
+FIRST, LAST = np.array([0.0, 0, -5, -5]), np.array([TRACK, TRACK, 5.0, 5])
+STEPS = np.array(MOVES, dtype=np.float64)
 CELLS = ((3, 2), (6, 4), (15, 6))
-
-
-@cache
-def network(width: int, seed: int = 5) -> Network:
-    """Trained on the worth of each acceleration: near the goal, away from obstacles and walls."""
-    rng = np.random.default_rng(seed)
-    states = np.floor(rng.uniform(FIRST, LAST + 1, (20000, 4)))
-    goal, obstacles = np.array([0.8, 0.7]) * SIDE, rng.uniform(5, 25, (6, 2))
-    worth = []
-    for move in MOVES:
-        velocity = states[:, 2:] + move
-        position = states[:, :2] + 1.5 * velocity
-        value = -np.linalg.norm(position - goal, axis=1) / SIDE
-        for obstacle in obstacles:
-            value -= 0.6 * np.exp(-((position - obstacle) ** 2).sum(axis=1) / 8)
-        value -= 0.5 * ((position < 0) | (position > SIDE)).any(axis=1)
-        worth.append(value)
-    target = np.stack(worth, axis=1)
-    target = (target - target.mean(axis=1, keepdims=True)) * 6
-    weights, biases = trained((4, width, width, 9), states, target, seed, steps=4000)
-    return dense(list(zip(weights, biases, strict=True)))
 
 
 def questions(net: Network, count: int, cell: tuple[int, int], float32: bool, seed: int) -> Questions:
@@ -59,28 +36,22 @@ def questions(net: Network, count: int, cell: tuple[int, int], float32: bool, se
     extent = np.array([cell[0], cell[0], cell[1], cell[1]], dtype=np.float64)
     low = np.floor(rng.uniform(FIRST, LAST - extent + 2, (count, 4)))
     member = np.floor(rng.uniform(low, low + extent))
-    outputs = answered_by(net, member)
-    action = np.where(rng.random(count) < 0.5, outputs, rng.integers(0, 9, count))
-    corner = np.floor((member[:, :2] + member[:, 2:] + MOVES[action]) / cell[0]) * cell[0]
+    chosen = decide(net, member.astype(np.float32)).actions
+    action = np.where(rng.random(count) < 0.5, chosen, rng.integers(0, 9, count))
+    corner = np.floor((member[:, :2] + member[:, 2:] + STEPS[action]) / cell[0]) * cell[0]
     moved = rng.random((count, 1)) < 0.3
     corner += np.where(moved, cell[0] * rng.integers(-1, 2, (count, 2)), 0)
     rows = np.array([[1, 0, 1, 0], [-1, 0, -1, 0], [0, 1, 0, 1], [0, -1, 0, -1]])
     offsets = np.zeros((count, 12))
-    offsets[:, 8::2], offsets[:, 9::2] = corner + cell[0] - 1 - MOVES[action], MOVES[action] - corner
+    offsets[:, 8::2], offsets[:, 9::2] = corner + cell[0] - 1 - STEPS[action], STEPS[action] - corner
     systems = tuple(chooses(net, a).and_also(rows) for a in range(9))
     return Questions(
         net, low, low + extent - 1, np.ones(4, dtype=np.bool_), systems, action, offsets, float32
     )
 
 
-def answered_by(net: Network, points: Array) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    from surefoot.network.evaluate import decide
-
-    return decide(net, points.astype(np.float32)).actions
-
-
 def measured(width: int, cell: tuple[int, int], count: int, by_milp: int, float32: bool) -> dict[str, object]:
-    net = network(width)
+    net = driver(width)
     asked = questions(net, count, cell, float32, width + cell[0])
     started = time.process_time()
     found = answer(asked)

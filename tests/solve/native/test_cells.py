@@ -277,3 +277,37 @@ def test_the_example_of_the_page_prints_what_it_says(tmp_path: Path) -> None:
         [sys.executable, tmp_path / "example.py"], capture_output=True, text=True, check=True
     )
     assert run.stdout == next(text for kind, text in blocks if not kind)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_questions_about_inputs_alone(whole: bool) -> None:
+    near = System(np.zeros((0, 5)), np.zeros(0, dtype=np.bool_)).and_also(
+        [[3, 1], [-3, -1]], strict=[True, False]
+    )
+    questions = asked(TWINS, [[0, 0]] * 2, [[5, 5]] * 2, near, offsets=[[7.5, -7], [0, 0]], whole=whole)
+    found = answer(questions, memory=0)
+    assert found.outcomes.tolist() == [Outcome.SAT, Outcome.UNSAT]
+    assert 7 <= found.points[0] @ [3, 1] < 7.5
+
+
+def test_rows_of_their_own_for_every_question() -> None:
+    network = trained_like(16)
+    questions = random_questions(network, 200, np.array([4, 4, 2, 2]), 3)
+    shared = answer(questions).outcomes
+    rng = np.random.default_rng(0)
+    scale = (501 + rng.permutation(200)) / 1024  # the same rows, but no two systems alike
+    systems = tuple(
+        System(s.coefficients * f, s.strict)
+        for s, f in ((questions.systems[a], f) for a, f in zip(questions.system, scale, strict=True))
+    )
+    own = asked(
+        network,
+        questions.low,
+        questions.high,
+        *systems,
+        system=np.arange(200),
+        offsets=questions.offsets * scale[:, None],
+    )
+    found = answer(own)
+    assert found.outcomes.tolist() == shared.tolist()
+    assert answer(own, memory=0).outcomes.tolist() == found.outcomes.tolist()

@@ -6,6 +6,7 @@ alone, whose offsets differ from question to question. Boxes of integers are rou
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +31,32 @@ class Demand:
     def key(self) -> bytes:
         parts = (self.inputs, self.outputs, self.offsets, self.strict)
         return b"".join(a.tobytes() for a in parts)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stacked:
+    """All demands in one array; shorter ones end with rows of zeros whose offset is infinity."""
+
+    inputs: Array  # (demands, rows, inputs)
+    outputs: Array  # (demands, rows, outputs)
+    offsets: Array  # (demands, rows)
+
+    def pick(self, demand: Numbers) -> Stacked:
+        return Stacked(self.inputs[demand], self.outputs[demand], self.offsets[demand])
+
+
+def stacked(demands: Sequence[Demand], inputs: int, outputs: int) -> Stacked:
+    most = max((len(d.offsets) for d in demands), default=0)
+    found = Stacked(
+        np.zeros((len(demands), most, inputs)),
+        np.zeros((len(demands), most, outputs)),
+        np.full((len(demands), most), np.inf),
+    )
+    for number, demand in enumerate(demands):
+        rows = len(demand.offsets)
+        found.inputs[number, :rows], found.outputs[number, :rows] = demand.inputs, demand.outputs
+        found.offsets[number, :rows] = demand.offsets
+    return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,6 +91,7 @@ class Arranged:
     high: Array
     demands: tuple[Demand, ...]
     demand: Numbers  # of each question
+    stacked: Stacked
     guards: Guards
 
 
@@ -86,12 +114,14 @@ def arranged(questions: Questions) -> Arranged:
         coefficients[number, : len(guards)] = guards
         sharp, strict[number, : len(guards)] = _sharpened(guards, limits, system.strict[~reads], whole)
         offsets[members, : len(guards)] = sharp
+    distinct = tuple(d for _, d in demands.values())
     return Arranged(
         questions,
         low,
         high,
-        tuple(d for _, d in demands.values()),
+        distinct,
         demand,
+        stacked(distinct, width, questions.network.outputs),
         _guards(
             coefficients, strict, offsets, questions.system, whole, np.maximum(np.abs(low), np.abs(high))
         ),

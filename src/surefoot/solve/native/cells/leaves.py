@@ -13,6 +13,7 @@ from surefoot.solve.native.cells.arrange import Arranged, held
 from surefoot.solve.native.cells.grid import Table
 from surefoot.solve.native.cells.ledger import Ledger
 from surefoot.solve.native.cells.points import (
+    CHUNK,
     EITHER,
     NO,
     UNCLEAR,
@@ -23,11 +24,13 @@ from surefoot.solve.native.cells.points import (
     exactly,
     fractions,
     judged,
+    judged_each,
 )
 from surefoot.solve.native.cells.questions import Mask, Numbers
 from surefoot.work.budget import Budget
 
 POINTS = 1 << 16  # looked at together
+_GROUP = 64  # points with the same demand that are worth a call of their own
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -161,17 +164,29 @@ def _codes(work: Arranged, points: Array, question: Numbers, table: Table | None
         unique, inverse = _distinct(points)
         outputs, radius = evaluated(network, points[unique], float32)
         outputs, radius = outputs[:, inverse], radius[:, inverse]
-    codes = np.empty(len(points), dtype=np.uint8)
     demand = work.demand[question]
-    order = np.argsort(demand, kind="stable")
-    cuts = np.flatnonzero(np.diff(demand[order])) + 1
-    for members in np.split(order, cuts):
-        asked = work.demands[demand[members[0]]]
-        codes[members] = judged(asked, points[members], outputs[:, members], radius[:, members])
-        unclear = members[codes[members] == UNCLEAR]
-        if unclear.size:
-            codes[unclear] = closer(network, asked, points[unclear], float32)
+    codes = np.empty(len(points), dtype=np.uint8)
+    groups = _alike(demand)
+    if len(groups) * _GROUP > len(points):
+        for start in range(0, len(points), CHUNK):
+            part = slice(start, start + CHUNK)
+            asked = work.stacked.pick(demand[part])
+            codes[part] = judged_each(asked, points[part], outputs[:, part], radius[:, part])
+    else:
+        for group in groups:
+            same = work.demands[demand[group[0]]]
+            codes[group] = judged(same, points[group], outputs[:, group], radius[:, group])
+    unclear = np.flatnonzero(codes == UNCLEAR)
+    for some in _alike(demand[unclear]):
+        group = unclear[some]
+        codes[group] = closer(network, work.demands[demand[group[0]]], points[group], float32)
     return codes
+
+
+def _alike(demand: Numbers) -> list[Numbers]:
+    """Positions of equal demands."""
+    order = np.argsort(demand, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(demand[order])) + 1) if len(demand) else []
 
 
 def _distinct(points: Array) -> tuple[Numbers, Numbers]:

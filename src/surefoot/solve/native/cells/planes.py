@@ -19,7 +19,7 @@ from surefoot.problem.network import Network
 from surefoot.solve.native.bounding.bounds import bounded
 from surefoot.solve.native.bounding.layout import Layout
 from surefoot.solve.native.bounding.substitute import Bounded
-from surefoot.solve.native.cells.arrange import Arranged, Demand
+from surefoot.solve.native.cells.arrange import Arranged, Stacked
 from surefoot.solve.native.cells.leaves import Boxes
 from surefoot.solve.native.cells.questions import Mask
 
@@ -39,22 +39,19 @@ class Closed:
 
 def bound(work: Arranged, plan: Layout, boxes: Boxes) -> Closed:
     """One pass over boxes whose questions may have different demands."""
-    demand = work.demand[boxes.question]
     closed = np.zeros(len(boxes), dtype=np.bool_)
     low, high = boxes.low.copy(), boxes.high.copy()
     best, influence = boxes.low.copy(), np.zeros_like(boxes.low)
-    order = np.argsort(demand, kind="stable")
-    for same in np.split(order, np.flatnonzero(np.diff(demand[order])) + 1):
-        for start in range(0, len(same), _PIECE):
-            part = same[start : start + _PIECE]
-            found = _bound(work, plan, work.demands[demand[part[0]]], boxes.pick(part))
-            closed[part], best[part], influence[part] = found.closed, found.best, found.influence
-            low[part], high[part] = found.boxes.low, found.boxes.high
+    for start in range(0, len(boxes), _PIECE):
+        part = slice(start, start + _PIECE)
+        found = _bound(work, plan, boxes.pick(part))
+        closed[part], best[part], influence[part] = found.closed, found.best, found.influence
+        low[part], high[part] = found.boxes.low, found.boxes.high
     return Closed(closed, Boxes(low, high, boxes.question), best, influence)
 
 
-def _bound(work: Arranged, plan: Layout, demand: Demand, boxes: Boxes) -> Closed:
-    asked = work.questions
+def _bound(work: Arranged, plan: Layout, boxes: Boxes) -> Closed:
+    asked, demand = work.questions, work.stacked.pick(work.demand[boxes.question])
     found = bounded(plan, boxes.low, boxes.high, {})
     doubt = _rounding(asked.network, asked.whole, found) if asked.float32 else None
     planes = _with_guards(work, boxes, _planes(found, demand, doubt))
@@ -79,7 +76,7 @@ def _rounding(network: Network, whole: Mask, found: Bounded) -> Array:
     return error_bounds(network, box.low, box.high, input_rounding=rounds, values=found.boxes)
 
 
-def _planes(found: Bounded, demand: Demand, doubt: Array | None) -> Planes:
+def _planes(found: Bounded, demand: Stacked, doubt: Array | None) -> Planes:
     """Planes below (inputs . x + outputs . y - offset) for the rows of a demand."""
     below = found.below(demand.outputs)
     box = found.boxes[0]
@@ -133,28 +130,27 @@ def _weights(planes: Planes, box: Box) -> tuple[Array, Array]:
 
 
 def _combined(
-    work: Arranged, found: Bounded, demand: Demand, boxes: Boxes, weights: Array, doubt: Array | None
+    work: Arranged, found: Bounded, demand: Stacked, boxes: Boxes, weights: Array, doubt: Array | None
 ) -> Planes:
     """The plane below one weighted sum of all rows, with the rounding of that sum taken off."""
-    count = len(demand.offsets)
-    of_demand, of_guards = weights[:, :count], weights[:, count:]
+    count = demand.offsets.shape[1]
+    share = weights[:, None]  # rows that are not asked have weight 0
     rows, offsets, _ = work.guards.rows(boxes.question)
-    offsets = np.where(np.isinf(offsets), 0.0, offsets)  # their weight is 0
-    inputs, outputs = found.boxes[0].magnitude, found.boxes[-1].magnitude
+    offsets = np.concatenate([demand.offsets, offsets], axis=1)
+    offsets = np.where(np.isinf(offsets), 0.0, offsets)
+    inputs = np.concatenate([demand.inputs, rows], axis=1)
+    of_inputs, of_outputs = found.boxes[0].magnitude, found.boxes[-1].magnitude
     with np.errstate(all="ignore"):
-        below = found.below((of_demand @ demand.outputs)[:, None])
-        extra = (of_demand @ demand.inputs)[:, None] + of_guards[:, None] @ rows
-        coefficients = below.coefficients + extra
-        size_inputs = of_demand @ np.abs(demand.inputs) + (of_guards[:, None] @ np.abs(rows))[:, 0]
-        size_outputs = of_demand @ np.abs(demand.outputs)
-        amount = (of_demand @ demand.offsets)[:, None] + (of_guards * offsets).sum(axis=1)[:, None]
-        size = of_demand @ np.abs(demand.offsets) + (of_guards * np.abs(offsets)).sum(axis=1)
-        size = size + (size_inputs * inputs).sum(axis=1) + (size_outputs * outputs).sum(axis=1)
-        size = size + (np.abs(below.coefficients[:, 0]) * inputs).sum(axis=1) + np.abs(below.constant[:, 0])
-        lost = gamma(weights.shape[1] + 4) * size + TINY
+        below = found.below(share[..., :count] @ demand.outputs)
+        coefficients = below.coefficients + share @ inputs
+        size_outputs = (share[..., :count] @ np.abs(demand.outputs))[:, 0]
+        size_inputs = (share @ np.abs(inputs))[:, 0] + np.abs(below.coefficients[:, 0])
+        size = (size_inputs * of_inputs).sum(axis=1) + (size_outputs * of_outputs).sum(axis=1)
+        size = size + (weights * np.abs(offsets)).sum(axis=1) + np.abs(below.constant[:, 0])
+        lost = gamma(weights.shape[1] + 6) * size + TINY
         if doubt is not None:
             lost = lost + (size_outputs * doubt).sum(axis=1) * (1.0 + 2.0**-40)
-        constant = down(below.constant - amount - lost[:, None])
+        constant = down(below.constant - ((weights * offsets).sum(axis=1) + lost)[:, None])
     return _usable(coefficients, constant)
 
 

@@ -33,7 +33,7 @@ from surefoot.problem.network import (
     Pick,
     Shape,
 )
-from surefoot.solve.native.cells.arrange import Demand
+from surefoot.solve.native.cells.arrange import Demand, Stacked
 
 Codes = NDArray[np.uint8]
 NO, YES, UNCLEAR, EITHER = 0, 1, 2, 3  # UNCLEAR: not looked at closely; EITHER: rounding decides
@@ -169,6 +169,25 @@ def judged(demand: Demand, points: Array, outputs: Array, radius: Array) -> Code
     codes[holds] = YES
     codes[fails] = NO
     return codes
+
+
+def judged_each(asked: Stacked, points: Array, outputs: Array, radius: Array) -> Codes:
+    """The same where each point has a demand of its own."""
+    weights, count = np.abs(asked.outputs), len(outputs) + points.shape[1] + 4
+    limits = np.where(np.isinf(asked.offsets), 0.0, np.abs(asked.offsets))
+
+    def times(rows: Array, vectors: Array) -> Array:
+        product: Array = np.matmul(rows, vectors[..., None])[..., 0]
+        return product
+
+    with np.errstate(all="ignore"):
+        margin = times(asked.outputs, outputs.T) + times(asked.inputs, points) - asked.offsets
+        doubt = times(weights, (radius * _SLIGHTLY + gamma(count) * np.abs(outputs)).T) + TINY
+        doubt += gamma(count) * (limits + times(np.abs(asked.inputs), np.abs(points)))
+        doubt[~np.isfinite(doubt)] = np.nan
+        holds = (margin < -doubt).all(axis=1) & np.isfinite(radius).all(axis=0)
+        fails = (margin > doubt).any(axis=1)
+    return np.where(fails, NO, np.where(holds, YES, UNCLEAR)).astype(np.uint8)
 
 
 def closer(network: Network, demand: Demand, points: Array, float32: bool) -> Codes:
