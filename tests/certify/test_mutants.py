@@ -1,8 +1,10 @@
 """Mutated certificates, in small; `python -m benchmarks.mutants` runs thousands of them."""
 
+import json
 from pathlib import Path
 
 import pytest
+from benchmarks.mutation import files
 from benchmarks.mutation.claims import read_claim
 from benchmarks.mutation.producer import BUGS
 from benchmarks.mutation.questions import question, rounded_question, touching_question
@@ -48,3 +50,19 @@ def test_truth_is_known(seed: int) -> None:
         assert truth(read_claim(claim, arithmetic), seed)[0] in ((True, False) if wanted else (False,))
     for claim, arithmetic in (rounded_question(seed), touching_question(seed)):
         assert truth(read_claim(claim, arithmetic), seed)[0] is False
+
+
+@pytest.mark.parametrize(
+    ("arithmetic", "inputs"), [("real", "real"), ("float32", "float32"), ("float32", "real")]
+)
+def test_certificates_about_files_are_accepted(arithmetic: str, inputs: str, tmp_path: Path) -> None:
+    files.write_question(tmp_path, 5, 0.3)
+    certificate = files.certificate(tmp_path, arithmetic, inputs, 5)
+    assert mutants.accepted(json.dumps(certificate), tmp_path) == (
+        True,
+        "every case is covered and every state is closed",
+    )
+    certificate["claim"]["inputs"] = "integer"
+    assert not mutants.accepted(json.dumps(certificate), tmp_path)[0]
+    del certificate["claim"]["inputs"]
+    assert not mutants.accepted(json.dumps(certificate), tmp_path)[0]

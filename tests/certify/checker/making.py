@@ -65,7 +65,7 @@ def verdict(claimed: Json, case: Json | Sequence[Json], arithmetic: str = "real"
 
 def opened(claimed: Json, case: Json, arithmetic: str = "real", bits: int = 40) -> tuple[Grid, State]:
     """The first state of a case."""
-    query = read_claim(claimed, arithmetic, Places(Path()))
+    query = read_claim(claimed, Places(Path()))
     grid = Grid(read_problem(query, case, arithmetic == "float32"), bits, {})
     return grid, root(grid)
 

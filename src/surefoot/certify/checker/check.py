@@ -82,7 +82,7 @@ def check(
     arithmetic = data["arithmetic"]
     if arithmetic not in ("float32", "real"):
         raise BadCertificate("certificate: its `arithmetic` is neither `float32` nor `real`")
-    query = read_claim(data["claim"], arithmetic, Places(base, network, property))
+    query = read_claim(data["claim"], Places(base, network, property))
     claim = f"nothing satisfies {query.origin}"
     count, cases = Count(), [read_case(c) for c in items(data["cases"], "cases")]
     reason = "every case is covered and every state is closed"

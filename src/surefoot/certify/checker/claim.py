@@ -16,7 +16,7 @@ from .vnnlib_file import read_vnnlib
 
 NESTING = 100  # of formulas
 _QUERY = frozenset({"kind", "variables", "networks", "calls", "formula"})
-_VNNLIB = frozenset({"kind", "network", "property"})
+_VNNLIB = frozenset({"kind", "network", "property", "inputs"})
 _FILE = frozenset({"file", "sha256"})
 _OUTPUT = frozenset({"output"})
 
@@ -30,16 +30,16 @@ class Places:
     property: Path | None = None
 
 
-def read_claim(data: object, arithmetic: str, places: Places) -> Query:
+def read_claim(data: object, places: Places) -> Query:
     kind = data.get("kind") if isinstance(data, dict) else None
     if kind == "vnnlib":
-        return _from_files(record(data, _VNNLIB, _OUTPUT, "claim"), arithmetic, places)
+        return _from_files(record(data, _VNNLIB, _OUTPUT, "claim"), places)
     if kind == "query":
         return _written_out(record(data, _QUERY, frozenset(), "claim"), places)
     raise BadCertificate("claim: its `kind` is neither `vnnlib` nor `query`")
 
 
-def _from_files(claim: dict[str, object], arithmetic: str, places: Places) -> Query:
+def _from_files(claim: dict[str, object], places: Places) -> Query:
     of_network = record(claim["network"], _FILE, frozenset(), "network")
     of_property = record(claim["property"], _FILE, frozenset(), "property")
     network = _onnx(of_network, claim.get("output"), places, places.network)
@@ -51,11 +51,13 @@ def _from_files(claim: dict[str, object], arithmetic: str, places: Places) -> Qu
             f"the property is about {specification.inputs} inputs and {specification.outputs} outputs, "
             f"the network has {widths[0]} and {widths[-1]}"
         )
-    kind = "float32" if arithmetic == "float32" else "real"
+    kind = text(claim["inputs"], "inputs")
+    if kind not in ("float32", "real"):
+        raise BadCertificate("claim: its `inputs` are neither `float32` nor `real`")
     inputs = tuple(Variable(f"X_{i}", None, None, kind) for i in range(widths[0]))
     outputs = tuple(Variable(f"Y_{i}", None, None, "real") for i in range(widths[-1]))
     call = Call(network, tuple({v.name: Fraction(1)} for v in inputs), tuple(v.name for v in outputs))
-    origin = f"{of_network['file']} and {path.name}"
+    origin = f"{of_network['file']} and {path.name}, inputs {kind}"
     return Query((*inputs, *outputs), (call,), specification.formula, origin)
 
 
