@@ -92,7 +92,7 @@ def bases(count: int, seed: int, folder: Path) -> Iterator[Base]:
         except GaveUp:
             continue
         if truth(claim, number)[0] and accepted(json.dumps(certificate), home or folder)[0]:
-            yield Base(name, certificate, home)
+            yield Base(name, json.loads(json.dumps(certificate)), home)  # no part stands in two places
             count -= 1
 
 

@@ -144,7 +144,10 @@ def test_many_splits_need_no_recursion() -> None:
 
 def test_files_are_found_and_compared(tmp_path: Path) -> None:
     entry = {"file": "net.onnx", "sha256": "0" * 64}
-    data = certificate({"kind": "vnnlib", "network": entry, "property": {**entry, "file": "p.vnnlib"}}, CASE)
+    data = certificate(
+        {"kind": "vnnlib", "network": entry, "property": {**entry, "file": "p.vnnlib"}, "inputs": "real"},
+        CASE,
+    )
     with pytest.raises(BadCertificate, match="no such file"):
         check(data, base=tmp_path)
     (tmp_path / "net.onnx").write_bytes(b"nonsense")
