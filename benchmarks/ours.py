@@ -50,7 +50,7 @@ class InProcess:
     @contextmanager
     def session(self, base: Query, *, seconds: float) -> Iterator[Ask]:
         deadline = time.monotonic() + seconds
-        question = prepare(base, self.seed, self.batch)
+        question = prepare(base, self.seed, self.batch, True)
         yield lambda *more: question(more, max(0.0, deadline - time.monotonic()))
 
 
