@@ -34,7 +34,7 @@ from surefoot.solve.native.bounding.refute import contracted, empty
 from surefoot.solve.native.bounding.substitute import Bounded, together
 from surefoot.solve.native.bounding.views import merged, view
 from surefoot.solve.native.goal import Goal, failing, goal
-from surefoot.solve.native.guess import Guesses, among, attacked, exactly
+from surefoot.solve.native.guess.candidates import Guesses, among, attacked, exactly
 from surefoot.solve.native.problem import Compiled, Mask, truth
 from surefoot.solve.native.proof.ledger import Ledger, closed_exactly, confirm, halved, vanished
 

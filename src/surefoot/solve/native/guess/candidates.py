@@ -11,13 +11,17 @@ import numpy as np
 from surefoot.network.outward import Array
 from surefoot.problem.meaning.evaluate import Undefined
 from surefoot.query.query import Query, Sat
-from surefoot.solve.native.attack import attack, descend, settled, violation
 from surefoot.solve.native.bounding.passes import forward
+from surefoot.solve.native.guess.attack import attack, descend, settled, violation
+from surefoot.solve.native.guess.vertex import corners
 from surefoot.solve.native.problem import Compiled
 from surefoot.solve.native.witness import assigned, columns, inside, satisfied
 
 _TRIES = 4  # candidates of a batch that are evaluated exactly
 _DOWNHILL = 32  # candidates of a batch that are moved downhill
+_EDGES = 2  # best points, and sets, for which corners are computed
+_ALMOST = 1e-3  # of the largest atom: a point that fails by less is near a solution, if there is one
+_DIGITS = (None, 12, 6)  # to which a corner is rounded: the program's own rounding may miss a tie
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,7 +52,7 @@ def attacked(g: Guesses) -> Sat | None:
         return bool(tried) or monotonic() > g.deadline
 
     points, worst = attack(g.problem, g.sets, g.random, enough)
-    return tried[0] if tried else _first(g, points, worst)
+    return tried[0] if tried else _first(g, points, worst) or _on_the_edge(g, points, worst)
 
 
 def among(g: Guesses, points: Array) -> Sat | None:
@@ -62,6 +66,25 @@ def among(g: Guesses, points: Array) -> Sat | None:
     best = points[np.argsort(worst, kind="stable")[:_DOWNHILL]]
     low, high = g.problem.low, g.problem.high
     return _first(g, *descend(g.problem, g.sets, best, low, high, steps=8, first_rate=0.02))
+
+
+def _on_the_edge(g: Guesses, points: Array, worst: Array) -> Sat | None:
+    """A solution at a corner of the linear piece in which the best point lies, if that is almost one."""
+    low, high = g.problem.low, g.problem.high
+    with np.errstate(all="ignore"):
+        size = np.abs(forward(g.problem.network, points)[-1]).max(initial=0.0)
+    for point, off in zip(points[:_EDGES], worst[:_EDGES], strict=False):
+        if not off <= _ALMOST * size:
+            continue
+        for several in g.sets[:_EDGES]:
+            for corner in corners(g.problem, several, point):
+                for digits in _DIGITS:
+                    near = np.clip(corner if digits is None else np.round(corner, digits), low, high)
+                    if (answer := exactly(g, near)) is not None:
+                        return answer
+                if monotonic() > g.deadline:
+                    return None
+    return None
 
 
 def _first(g: Guesses, points: Array, worst: Array) -> Sat | None:

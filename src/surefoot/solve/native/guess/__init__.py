@@ -1,0 +1,1 @@
+"""Looking for solutions: gradient descent, corners of linear pieces, exact confirmation."""
