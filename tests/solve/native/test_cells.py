@@ -237,6 +237,23 @@ def test_a_table_serves_many_calls() -> None:
         answer(random_questions(trained_like(16, seed=2), 4, np.array([3, 3, 2, 2]), 0), table=table)
 
 
+def test_a_table_of_integers_says_nothing_about_reals() -> None:
+    network = dense([([[1, 0], [0, 1]], [0, 0])])
+    between = System(np.array([[0, 0, 2.0, 0], [0, 0, -2.0, 0]]), np.array([True, True]))  # 1/2 < 2 x < 3/2
+    table = tabulated(network, np.array([-0.5, 0.0]), np.array([2.5, 2.0]), True)
+    assert table.shape == (3, 3)
+    for whole in (True, False):
+        questions = asked(network, [0, 0], [2, 2], between, offsets=[1.5, -0.5], whole=whole)
+        expected = Outcome.UNSAT if whole else Outcome.SAT
+        assert answer(questions, table=table).outcomes.tolist() == [expected]
+
+
+@pytest.mark.parametrize("low", [[0.0], [3.0, 3.0], [-1e5, -1e5]])
+def test_a_table_that_cannot_be_made_is_refused(low: list[float]) -> None:
+    with pytest.raises(InvalidProblem):
+        tabulated(TWINS, np.array(low), np.array([2.0, 1e5]), True)
+
+
 def test_when_time_is_up_questions_stay_open() -> None:
     network = trained_like(16)
     questions = random_questions(network, 20, np.array([3, 3, 2, 2]), 0)

@@ -41,13 +41,14 @@ def answer(
 ) -> Answers:
     """Decide every question.
 
-    `table`: of the same network and arithmetic, from `tabulated`, to be used for boxes that it covers (the
-    best choice for many calls); without one a table is made where it pays. `memory`: bytes for it. `boxes`:
-    how many boxes of one question are bounded before it gets a search of its own, of at most `seconds_each`.
+    `table`: of the same network and arithmetic, from `tabulated`, to be used for boxes that it covers, which is
+    best for many calls over integers; without one a table is made where it pays. `memory`: bytes for it.
+    `boxes`: how many boxes of one question are bounded before it gets a search of its own, which lasts at
+    most `seconds_each`.
     """
     budget = Budget() if budget is None else budget
     work = arranged(questions)
-    ledger = Ledger(len(questions), questions.network.width)
+    ledger = Ledger(len(questions), questions.network.width, budget)
     rest = np.flatnonzero((work.low <= work.high).all(axis=1))
     if table is None:
         table = _own_table(work, rest, memory)
@@ -89,7 +90,7 @@ def _own_table(work: Arranged, members: Numbers, memory: int) -> Table | None:
 
 def _counted(work: Arranged, ledger: Ledger, members: Numbers, table: Table, budget: Budget) -> Numbers:
     """Answer from the table what it covers; the others."""
-    covered = table.covers(work.low[members], work.high[members])
+    covered = table.covers(work.low[members], work.high[members]) & work.questions.whole.all()
     inside, rest = members[covered], members[~covered]
     demand = work.demand[inside]
     points = np.bincount(
@@ -97,11 +98,12 @@ def _counted(work: Arranged, ledger: Ledger, members: Numbers, table: Table, bud
     )
     worth = np.array([table.knows(d) for d in work.demands], dtype=np.bool_) | (SHARE * points >= table.size)
     counted, few = inside[worth[demand]], inside[~worth[demand]]
-    count(work, ledger, counted, table, budget)
+    budget.progress(f"{len(inside)} questions are answered from a table of {table.size} points")
+    count(work, ledger, counted, table)
     rest_of_these = Boxes(work.low[few], work.high[few], few)
     if not budget.spent():
         sample(work, ledger, rest_of_these.pick(rest_of_these.sizes() > LEAF), table, budget.seed)
-    enumerate_boxes(work, ledger, rest_of_these, table, budget)
+    enumerate_boxes(work, ledger, rest_of_these, table)
     ledger.means["table"] += len(inside)
     return rest
 
@@ -112,7 +114,9 @@ def _enumerated(work: Arranged, ledger: Ledger, members: Numbers, budget: Budget
     boxes = Boxes(work.low[members], work.high[members], members)
     sizes = np.where(able, boxes.sizes(), np.inf)
     small = sizes <= (ENUMERATED if sizes[able].sum() <= ENUMERATED else LEAF)
-    enumerate_boxes(work, ledger, boxes.pick(small), None, budget)
+    if small.any():
+        budget.progress(f"{int(small.sum())} questions are answered point by point")
+    enumerate_boxes(work, ledger, boxes.pick(small), None)
     ledger.means["points"] += int(small.sum())
     return members[~small]
 

@@ -15,13 +15,12 @@ from surefoot.solve.native.cells.leaves import Boxes, every_point, joined, note,
 from surefoot.solve.native.cells.ledger import Ledger
 from surefoot.solve.native.cells.points import NO
 from surefoot.solve.native.cells.questions import Numbers
-from surefoot.work.budget import Budget
 
 LEAF = 32  # points: fewer are looked at one by one
 BATCH = 1 << 13  # questions at a time
 
 
-def count(work: Arranged, ledger: Ledger, members: Numbers, table: Table, budget: Budget) -> None:
+def count(work: Arranged, ledger: Ledger, members: Numbers, table: Table) -> None:
     """Answer all these questions from the table, as many demands at a time as may be remembered."""
     demand = work.demand[members]
     distinct = np.unique(demand)
@@ -29,20 +28,18 @@ def count(work: Arranged, ledger: Ledger, members: Numbers, table: Table, budget
     most = most_slots(table)
     for first in range(0, len(distinct), most):
         some = distinct[first : first + most]
-        if not budget.spent():
+        if not ledger.budget.spent():
             slots[some] = tallied(table, [work.demands[d] for d in some.tolist()])
         of_these = members[np.isin(demand, some)]
         for start in range(0, len(of_these), BATCH):
-            _count(work, ledger, of_these[start : start + BATCH], table, slots, budget)
+            _count(work, ledger, of_these[start : start + BATCH], table, slots)
 
 
-def _count(
-    work: Arranged, ledger: Ledger, members: Numbers, table: Table, slots: Numbers, budget: Budget
-) -> None:
+def _count(work: Arranged, ledger: Ledger, members: Numbers, table: Table, slots: Numbers) -> None:
     boxes = Boxes(work.low[members], work.high[members], members)
     found: list[Boxes] = []
     while len(boxes):
-        if budget.spent():
+        if ledger.budget.spent():
             ledger.leave_open(boxes.question, "time ran out before its box was counted")
             break
         boxes = _round(work, ledger, boxes, table, slots, found)

@@ -13,12 +13,14 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot.errors import InvalidProblem
 from surefoot.network.outward import Array
 from surefoot.problem.network import Array32, Network
 from surefoot.solve.native.cells.arrange import Demand
 from surefoot.solve.native.cells.points import CHUNK, UNCLEAR, Codes, closer, judged, together
 from surefoot.solve.native.cells.questions import Numbers
 
+MOST = 1e9  # points of a table
 AXES = 8  # most axes of a table; a count reads 2^axes numbers
 _STORED = 2.0**-24  # relative error of a stored output
 _WIDE = 1 << 32  # counts of doubtful points are kept in the upper half of a number
@@ -107,6 +109,11 @@ def bytes_needed(network: Network, size: int) -> int:
 
 def tabulated(network: Network, low: Array, high: Array, float32: bool, memory: int = 1 << 29) -> Table:
     """The network at every integer point of a box."""
+    low, high = np.ceil(np.asarray(low, dtype=np.float64)), np.floor(np.asarray(high, dtype=np.float64))
+    if low.shape != (network.width,) or high.shape != low.shape or not (low <= high).all():
+        raise InvalidProblem(f"a table of this network needs a box of {network.width} integers")
+    if float((high - low + 1.0).prod()) > MOST:
+        raise InvalidProblem(f"a table of more than {MOST:.0e} points would not fit into memory")
     shape = tuple(int(n) for n in (high - low + 1).tolist())
     size = int(np.prod(shape))
     outputs = np.empty((network.outputs, size), dtype=np.float32)

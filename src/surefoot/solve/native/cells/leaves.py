@@ -27,7 +27,6 @@ from surefoot.solve.native.cells.points import (
     judged_each,
 )
 from surefoot.solve.native.cells.questions import Mask, Numbers
-from surefoot.work.budget import Budget
 
 POINTS = 1 << 16  # looked at together
 _GROUP = 64  # points with the same demand that are worth a call of their own
@@ -92,12 +91,10 @@ def every_point(boxes: Boxes) -> tuple[Array, Numbers]:
     return points, owner
 
 
-def enumerate_boxes(
-    work: Arranged, ledger: Ledger, boxes: Boxes, table: Table | None, budget: Budget | None = None
-) -> None:
+def enumerate_boxes(work: Arranged, ledger: Ledger, boxes: Boxes, table: Table | None) -> None:
     """Settle the questions of these boxes as far as their points can."""
     for part in pieces(boxes.pick(ledger.unsettled(boxes.question))):
-        if budget is not None and budget.spent():
+        if ledger.budget.spent():
             ledger.leave_open(part.question, "time ran out before all its points were looked at")
             continue
         part = part.pick(ledger.unsettled(part.question))
@@ -126,7 +123,9 @@ def note(work: Arranged, ledger: Ledger, points: Array, question: Numbers, codes
     either = codes == EITHER
     ledger.possible(question[either], points[either])
     for i in np.flatnonzero(codes == UNCLEAR):
-        if ledger.unsettled(question[i : i + 1])[0]:
+        if ledger.budget.spent():
+            ledger.leave_open(question[i : i + 1], "time ran out before a tie was looked at exactly")
+        elif ledger.unsettled(question[i : i + 1])[0]:
             code = _exact_code(work, ledger, int(question[i]), points[i])
             if code == YES:
                 ledger.satisfied(question[i : i + 1], points[i : i + 1])

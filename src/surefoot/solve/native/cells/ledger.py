@@ -9,6 +9,7 @@ import numpy as np
 
 from surefoot.network.outward import Array
 from surefoot.solve.native.cells.questions import Answers, Mask, Numbers, Outcome
+from surefoot.work.budget import Budget
 
 ROUNDING = "rounding decides at this point: the reference evaluation does not satisfy the rows, another may"
 
@@ -16,7 +17,8 @@ ROUNDING = "rounding decides at this point: the reference evaluation does not sa
 class Ledger:
     """Questions start as UNSAT; they end so unless a point is noted or something stays open."""
 
-    def __init__(self, count: int, inputs: int) -> None:
+    def __init__(self, count: int, inputs: int, budget: Budget) -> None:
+        self.budget = budget
         self.outcomes = np.full(count, Outcome.UNSAT, dtype=np.int8)
         self.points = np.full((count, inputs), np.nan)
         self.exact: dict[int, tuple[Fraction, ...]] = {}
