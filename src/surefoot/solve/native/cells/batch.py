@@ -42,7 +42,8 @@ def answer(
     """Decide every question.
 
     `table`: of the same network and arithmetic, from `tabulated`, to be used for boxes that it covers, best
-    for many calls over integers; without one a table is made where it pays. `memory`: bytes for it. `boxes`: how many boxes of one question are bounded before it gets a search of its own, which lasts at
+    for many calls over integers; without one a table is made where it pays. `memory`: bytes for it.
+    `boxes`: how many boxes of one question are bounded before it gets a search of its own, which lasts at
     most `seconds_each`.
     """
     budget = Budget() if budget is None else budget
