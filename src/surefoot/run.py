@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from importlib.metadata import PackageNotFoundError, version
@@ -12,12 +12,13 @@ from surefoot.certify.files import about_files, rejection
 from surefoot.certify.replay import replay
 from surefoot.engines import ENGINES
 from surefoot.engines.protocol import Engine
+from surefoot.engines.turns import Answered, take_turns
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Real
 from surefoot.problem.meaning.inference import contains_float32
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
-from surefoot.problem.property import Never, Within
+from surefoot.problem.property import Eventually, Never, Recurs, Within
 from surefoot.problem.term import Apply, Const, Op, Term
 from surefoot.problem.validate import validate
 from surefoot.solve import SOLVERS
@@ -39,33 +40,37 @@ PREFERRED = ("milp", "native")  # solvers that are tried unasked, in this order
 PACKAGES = ("surefoot", "numpy", "highspy", "z3-solver", "onnx")
 
 
+class NoEngine(Unsupported):
+    """Every engine has an objection."""
+
+
 def verify(
     problem: Problem,
-    engine: Engine | None = None,
+    engine: Engine | Sequence[Engine] | None = None,
     budget: Budget | None = None,
     *,
     inputs: Mapping[str, str] | None = None,
     source: Mapping[str, object] | None = None,
 ) -> Result:
-    """Decide a problem with one engine, or with the first one that has no objection."""
+    """Decide a problem with one engine, or with those of several (None: all) that can take it, in turns."""
     budget = budget or Budget()
     started = budget.elapsed()
     validate(problem)
     executed, lift = discretise(problem)
-    engine = engine or choose(executed, portfolio())
-    if (why := engine.objection(executed)) is not None:
-        raise Unsupported(why, fix="run `surefoot engines MODEL` to see which engine can take it")
+    engines = _able(executed, engine)
     searching = budget.elapsed()
-    verdict = _vacuous(executed) or _guarded(engine, executed, budget)
+    vacuous = _vacuous(executed)
+    answered = take_turns(engines, executed, budget) if vacuous is None else Answered(vacuous, engines)
     replaying = budget.elapsed()
-    evidence = certify(executed, lift(verdict), engine.name, source or {}, inputs or {}, budget)
+    name = answered.engines[0].name
+    evidence = certify(executed, lift(answered.verdict), name, source or {}, inputs or {}, budget)
     timings = {"search": replaying - searching, "certify": budget.elapsed() - replaying}
     result = unanswered(problem, evidence.verdict, budget, inputs or {}, source or {})
     return replace(
         result,
         arithmetic=_arithmetic(problem, evidence.verdict),
         notes=result.notes + evidence.notes,
-        engine=repr(engine),
+        engine=" | ".join(map(repr, answered.engines)),
         certified=evidence.certified,
         seconds=budget.elapsed() - started,
         timings=timings,
@@ -110,13 +115,31 @@ def portfolio(solvers: Iterable[str] = PREFERRED) -> list[Engine]:
 
 def choose(problem: Problem, engines: Iterable[Engine]) -> Engine:
     """The first engine without objection; all objections in one error otherwise."""
+    return able(problem, engines)[0]
+
+
+def able(problem: Problem, engines: Iterable[Engine]) -> tuple[Engine, ...]:
+    """Of each kind of engine the first without objection; all objections in one error if there is none."""
+    found: dict[str, Engine] = {}
     objections = []
     for engine in engines:
-        why = engine.objection(problem)
-        if why is None:
-            return engine
-        objections.append(f"{engine.name}: {why}")
-    raise Unsupported("no engine can take this problem (" + "; ".join(objections) + ")")
+        if engine.name not in found:
+            why = engine.objection(problem)
+            if why is None:
+                found[engine.name] = engine
+            else:
+                objections.append(f"{engine.name}: {why}")
+    if not found:
+        raise NoEngine("no engine can take this problem (" + "; ".join(objections) + ")")
+    return tuple(found.values())
+
+
+def _able(problem: Problem, given: Engine | Sequence[Engine] | None) -> tuple[Engine, ...]:
+    if given is None or isinstance(given, Sequence):
+        return able(problem, portfolio() if given is None else given)
+    if (why := given.objection(problem)) is not None:
+        raise Unsupported(why, fix="run `surefoot engines MODEL` to see which engine can take it")
+    return (given,)
 
 
 def _vacuous(problem: Problem) -> Vacuous | None:
@@ -124,7 +147,7 @@ def _vacuous(problem: Problem) -> Vacuous | None:
     match problem.property:
         case Never(bad) if settled(bad) is False:
             return Vacuous("the condition of the property is false in every state")
-        case Within(good) if settled(good) is True:
+        case Within(good) | Eventually(good) | Recurs(good) if settled(good) is True:
             return Vacuous("the condition of the property is true in every state")
     for variable in problem.environment.variables:
         match variable.kind:
@@ -159,16 +182,6 @@ def _combined(values: list[bool | None], deciding: bool) -> bool | None:
     if deciding in values:
         return deciding
     return None if None in values else not deciding
-
-
-def _guarded(engine: Engine, problem: Problem, budget: Budget) -> Verdict:
-    """An engine that runs out of memory or is interrupted has not answered."""
-    try:
-        return engine.check(problem, budget)
-    except MemoryError:
-        return Unknown(Reason.MEMORY, "not enough memory")
-    except KeyboardInterrupt:
-        return Unknown(Reason.INTERRUPTED, "stopped by the user")
 
 
 @dataclass(frozen=True, slots=True)

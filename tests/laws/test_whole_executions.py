@@ -14,7 +14,7 @@ from surefoot.engines.induction import Induction
 from surefoot.problem.validate import validate
 
 SYSTEMS = 60
-ENGINES = (Bmc(depth=7), Induction(depth=5))
+ENGINES = (Bmc(depth=6), Induction(depth=4))
 seen: Counter[tuple[str, str]] = Counter()
 
 

@@ -31,7 +31,7 @@ def engine_flags(command: Callable[..., Any]) -> Callable[..., Any]:
     command = click.option("--dump-queries", type=click.Path(path_type=Path), metavar="DIR",
                            help="Write every solver question as SMT-LIB and VNN-LIB.")(command)  # fmt: skip
     return click.option(
-        "--engine", "engine_name", metavar="NAME", help="Default: the first without objection."
+        "--engine", "engine_name", metavar="NAME", help="Default: all without objection, in turns."
     )(command)
 
 

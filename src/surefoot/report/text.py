@@ -30,9 +30,11 @@ from surefoot.verdict.verdict import (
 COLUMNS = 10  # a wider state is shown down the page instead of across
 WIDTH = 14
 
-FINITE_RUNS = (
-    "a run that ends (deadlock, stall) violates the property unless it has seen a good state in time"
-)
+FINITE_RUNS = {
+    Within: "a run that ends (deadlock, stall) violates the property unless it has seen a good state in time",
+    Eventually: "a run that ends (deadlock, stall) violates the property unless it has seen a good state",
+    Recurs: "a run that ends (deadlock, stall) violates the property unless its last state is good",
+}
 
 
 def render(problem: Problem, result: Result) -> str:
@@ -41,8 +43,8 @@ def render(problem: Problem, result: Result) -> str:
     lines += [f"  {line}" for line in _evidence(problem, result)]
     lines.append(f"  engine    {result.engine}")
     lines.append(f"  meaning   {result.arithmetic}; seed {result.seed}; {result.seconds:.2f} s")
-    if isinstance(problem.property, Within | Eventually | Recurs):
-        lines.append(f"  note      {FINITE_RUNS}")
+    if type(problem.property) in FINITE_RUNS:
+        lines.append(f"  note      {FINITE_RUNS[type(problem.property)]}")
     lines += [f"  note      {note}" for note in result.notes]
     lines += [f"  input     {path} sha256 {digest[:16]}…" for path, digest in result.inputs.items()]
     return "\n".join(lines)
@@ -53,10 +55,14 @@ def headline(result: Result) -> str:
     match result.verdict:
         case Proved(_, arithmetic):
             return "proved" if arithmetic == "proved" else "proved (real arithmetic)"
+        case Violated(Trace(_, moves, int(loop))):
+            return f"violated by a run that returns after {counted(len(moves), 'step')} to state {loop}"
         case Violated(trace):
             return f"violated after {counted(len(trace.moves), 'step')}"
-        case Holds(up_to):
-            how_far = "(all runs examined, " if up_to is None else f"up to {counted(up_to, 'step')} ("
+        case Holds(up_to, how=how):
+            how_far = (
+                f"({how or 'all runs examined'}, " if up_to is None else f"up to {counted(up_to, 'step')} ("
+            )
             return f"holds {how_far}not certified)"
         case Estimated(low, high, confidence):
             return f"estimated in [{float(low):.6g}, {float(high):.6g}] at {float(confidence):.4g}"
@@ -79,6 +85,7 @@ def _evidence(problem: Problem, result: Result) -> list[str]:
             return [
                 f"evidence  trace of {counted(len(trace.states), 'state')}, {replayed}",
                 *_trace(problem, trace),
+                *([] if trace.loop is None else [f"returns to state {trace.loop}"]),
             ]
         case Proved(certificate):
             checked = "accepted by the independent checker" if result.certified else "NOT checked"
@@ -90,7 +97,9 @@ def _evidence(problem: Problem, result: Result) -> list[str]:
         case Unknown(_, detail, up_to, solver):
             if up_to is None:
                 return [f"because   {detail}"]
-            known = f"known     no violation up to {counted(up_to, 'step')} (word of `{solver}`)"
+            live = isinstance(problem.property, Eventually | Recurs)
+            what = "no end and no loop that violates it" if live else "no violation"
+            known = f"known     {what} up to {counted(up_to, 'step')} (word of `{solver}`)"
             return [f"because   {detail}", known]
         case _:
             return []

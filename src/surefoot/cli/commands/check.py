@@ -13,10 +13,8 @@ from surefoot.cli.model import load_model, model_flags
 from surefoot.cli.output import check_writable, positive, write
 from surefoot.cli.progress import progress
 from surefoot.engines.protocol import Engine
-from surefoot.errors import Unsupported
 from surefoot.problem.problem import Problem
-from surefoot.run import choose, unanswered, verify
-from surefoot.transform.discretise import discretise
+from surefoot.run import NoEngine, unanswered, verify
 from surefoot.verdict.verdict import Reason, Result, Unknown
 from surefoot.work.budget import Budget
 
@@ -82,14 +80,13 @@ def verify_first(
     *,
     named: bool,
 ) -> Result:
-    """The answer of the first engine without objection; that there is none is an answer, unless named."""
+    """The answer of the engines without objection; that there is none is an answer, unless named."""
     try:
-        engine = choose(discretise(problem)[0], engines)
-    except Unsupported as objections:
+        return verify(problem, engines, budget, inputs=inputs, source=source)
+    except NoEngine as objections:
         if named:
             raise
         return unanswered(problem, Unknown(Reason.INCOMPLETE, str(objections)), budget, inputs, source)
-    return verify(problem, engine, budget, inputs=inputs, source=source)
 
 
 def interrupted(result: Result) -> bool:

@@ -1,0 +1,97 @@
+"""The portfolio (whiRL 2.0, Figure 4): engines take turns until one of them has an answer.
+
+The paper alternates bounded model checking and k-induction and adds 1 to k after each pair. Here the turns
+are turns of time: each engine lets k grow on its own, and a turn ends after so many seconds, which double
+from round to round. So one hard query does not keep the other engine waiting. A turn starts afresh; because
+of the doubling that at most doubles an engine's time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from surefoot.engines.protocol import Engine
+from surefoot.errors import Unsupported
+from surefoot.problem.problem import Problem
+from surefoot.verdict.verdict import Holds, Reason, Unknown, Verdict
+from surefoot.work.budget import Budget
+
+FIRST_TURN = 1.0  # seconds
+
+Partial: TypeAlias = Unknown | Holds
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A verdict and the engines that stand behind it."""
+
+    verdict: Verdict
+    engines: tuple[Engine, ...]
+
+
+def take_turns(engines: Sequence[Engine], problem: Problem, budget: Budget) -> Answered:
+    """The first conclusive verdict, or all that is known when time or engines have run out."""
+    if len(engines) == 1:
+        return Answered(guarded(engines[0], problem, budget), tuple(engines))
+    heard: dict[int, Partial] = {}
+    waiting = list(range(len(engines)))
+    turn, known = FIRST_TURN, Unknown(Reason.TIMEOUT, "")
+    while waiting and not budget.spent():
+        for number in tuple(waiting):
+            alone = len(waiting) == 1
+            seconds = budget.remaining() if alone else min(turn, budget.remaining())
+            verdict = _turn(engines[number], problem, Budget(seconds, budget.seed, budget.progress))
+            if not isinstance(verdict, Partial) or (isinstance(verdict, Holds) and verdict.as_asked):
+                return Answered(verdict, (engines[number],))
+            heard[number] = verdict
+            known = _better(known, verdict)
+            if isinstance(verdict, Unknown) and verdict.reason is Reason.INTERRUPTED:
+                return Answered(_with_knowledge(verdict, known), tuple(engines))
+            if not isinstance(verdict, Unknown) or verdict.reason is not Reason.TIMEOUT:
+                waiting.remove(number)  # it would say the same again
+        turn *= 2
+    return _together(engines, heard, known)
+
+
+def _turn(engine: Engine, problem: Problem, budget: Budget) -> Verdict:
+    try:
+        return guarded(engine, problem, budget)
+    except Unsupported as why:  # found out only while at work; another engine may still answer
+        return Unknown(Reason.INCOMPLETE, str(why))
+
+
+def guarded(engine: Engine, problem: Problem, budget: Budget) -> Verdict:
+    """An engine that runs out of memory or is interrupted has not answered."""
+    try:
+        return engine.check(problem, budget)
+    except MemoryError:
+        return Unknown(Reason.MEMORY, "not enough memory")
+    except KeyboardInterrupt:
+        return Unknown(Reason.INTERRUPTED, "stopped by the user")
+
+
+def _better(known: Unknown, verdict: Partial) -> Unknown:
+    """Whichever excludes violations up to more steps."""
+    steps = verdict.up_to if isinstance(verdict, Holds) else verdict.holds_up_to
+    if steps is None or (known.holds_up_to is not None and known.holds_up_to >= steps):
+        return known
+    return Unknown(known.reason, known.detail, steps, verdict.uncertified_by)
+
+
+def _with_knowledge(unknown: Unknown, known: Unknown) -> Unknown:
+    return Unknown(unknown.reason, unknown.detail, known.holds_up_to, known.uncertified_by)
+
+
+def _together(engines: Sequence[Engine], heard: Mapping[int, Partial], known: Unknown) -> Answered:
+    """All that was found out, as one answer."""
+    for number, verdict in heard.items():
+        if isinstance(verdict, Holds):  # as far as the depth that was asked for
+            return Answered(verdict, (engines[number],))
+    answers = {engines[n].name: v for n, v in sorted(heard.items()) if isinstance(v, Unknown)}
+    reasons = [v.reason for v in answers.values()]
+    late = Reason.TIMEOUT in reasons or not reasons  # more time might help
+    detail = "; ".join(f"{name}: {v.detail}" for name, v in answers.items()) or "the budget was spent at once"
+    unknown = Unknown(Reason.TIMEOUT if late else reasons[0], detail)
+    return Answered(_with_knowledge(unknown, known), tuple(engines))

@@ -1,0 +1,108 @@
+"""Engines in turns: who is asked how long, whose answer counts, and what is kept when nobody has one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import pytest
+from tests.certify.test_replay import counter
+from tests.engines.graphs import among, graph
+
+from surefoot.engines import turns
+from surefoot.engines.turns import take_turns
+from surefoot.errors import Unsupported
+from surefoot.problem.problem import Problem
+from surefoot.problem.property import Never, Recurs
+from surefoot.run import verify
+from surefoot.verdict.verdict import Holds, Reason, Unknown, Vacuous, Verdict, Violated
+from surefoot.work.budget import Budget
+
+LATE = Unknown(Reason.TIMEOUT, "late")
+SHOWN = Holds(None, "solver", as_asked=True)
+
+
+@dataclass(frozen=True)
+class Telling:
+    """An engine that says one thing after the other and notes how long it was given."""
+
+    name: str  # type: ignore[misc]
+    says: tuple[Verdict | type[BaseException], ...]
+    given: list[float] = field(default_factory=list, compare=False)
+
+    def objection(self, problem: Problem) -> str | None:
+        return None
+
+    def check(self, problem: Problem, budget: Budget) -> Verdict:
+        self.given.append(budget.seconds)
+        told = self.says[min(len(self.given), len(self.says)) - 1]
+        if isinstance(told, type):
+            raise told("so")
+        return told
+
+
+def test_one_engine_has_all_the_time() -> None:
+    alone = Telling("alone", (LATE,))
+    assert take_turns((alone,), counter(), Budget(60)).verdict == LATE
+    assert alone.given == [60]
+
+
+def test_turns_double_until_somebody_knows() -> None:
+    first, second = Telling("first", (LATE,)), Telling("second", (LATE, LATE, SHOWN))
+    answered = take_turns((first, second), counter(), Budget(60))
+    assert answered.verdict == SHOWN
+    assert answered.engines == (second,)
+    assert first.given == second.given == [1, 2, 4]
+
+
+def test_who_cannot_know_more_is_not_asked_again() -> None:
+    stuck, other = Telling("stuck", (Unknown(Reason.INCOMPLETE, "no"),)), Telling("other", (LATE, SHOWN))
+    assert take_turns((stuck, other), counter(), Budget(60)).verdict == SHOWN
+    assert stuck.given == [1]
+    assert other.given[1] > 50  # alone now
+
+
+@pytest.mark.parametrize("failure", [MemoryError, Unsupported])
+def test_a_failing_engine_leaves_the_question_to_the_others(failure: type[BaseException]) -> None:
+    broken, other = Telling("broken", (failure,)), Telling("other", (SHOWN,))
+    assert take_turns((broken, other), counter(), Budget(60)).verdict == SHOWN
+
+
+def test_what_is_known_is_kept() -> None:
+    far = Unknown(Reason.TIMEOUT, "late", 7, "milp")
+    near = Unknown(Reason.INCOMPLETE, "no", 3, "z3")
+    engines = (Telling("far", (far, LATE)), Telling("near", (near,)))
+    answered = take_turns(engines, counter(), Budget(0.2))
+    assert isinstance(answered.verdict, Unknown)
+    assert (answered.verdict.reason, answered.verdict.holds_up_to) == (Reason.TIMEOUT, 7)
+    assert (answered.verdict.uncertified_by, answered.engines) == ("milp", engines)
+
+
+def test_an_interrupt_ends_all_turns() -> None:
+    first = Telling("first", (Unknown(Reason.TIMEOUT, "late", 2, "z3"),))
+    second = Telling("second", (KeyboardInterrupt,))
+    answered = take_turns((first, second), counter(), Budget(60))
+    assert answered.verdict == Unknown(Reason.INTERRUPTED, "stopped by the user", 2, "z3")
+    assert first.given == [1]
+
+
+def test_no_time_no_answer() -> None:
+    engines = (Telling("first", (SHOWN,)), Telling("second", (SHOWN,)))
+    assert isinstance(take_turns(engines, counter(), Budget(0)).verdict, Unknown)
+
+
+@pytest.fixture
+def short_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turns, "FIRST_TURN", 0.3)
+
+
+@pytest.mark.usefixtures("short_turns")
+def test_without_an_engine_bmc_refutes_and_induction_proves() -> None:
+    arrows = [(0, 1), (1, 2), (2, 0), (5, 6), (6, 5)]
+    refuted = verify(graph(arrows, Recurs(among(7)), states=8), budget=Budget(30))
+    assert isinstance(refuted.verdict, Violated)
+    assert refuted.verdict.trace.loop == 0
+    assert refuted.engine.startswith("Bmc(")
+    proved = verify(graph(arrows, Never(among(7)), states=8), budget=Budget(30))
+    assert isinstance(proved.verdict, Holds)
+    assert proved.verdict.up_to is None
+    assert isinstance(verify(graph(arrows, Recurs(among(0) | ~among(0)), states=8)).verdict, Holds | Vacuous)
