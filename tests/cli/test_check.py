@@ -242,7 +242,7 @@ def test_bad_use_is_one_line_and_exit_2(
 def start(toy: Path, *more: str) -> subprocess.Popen[str]:
     model = toy.with_name("hard.toml")
     model.write_text(HARD)
-    arguments = ["check", str(model), "--json", str(toy.with_name("r.json")), *more]
+    arguments = ["check", str(model), "--engine", "bmc", "--json", str(toy.with_name("r.json")), *more]
     command = [sys.executable, "-m", "surefoot", *arguments]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
