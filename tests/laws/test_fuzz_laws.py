@@ -1,12 +1,20 @@
 """A slice of the large comparison on random small queries (`python -m benchmarks.fuzz`)."""
 
+import json
 from collections import Counter
+from time import monotonic
 
 import pytest
 from benchmarks.fuzz import Finding, examined, model, sampling
 from benchmarks.random_queries import KINDS, small
 
+from surefoot.certify.checker.check import check
+from surefoot.engines.bmc import proved
+from surefoot.query.bounds import whole_names
+from surefoot.query.formula import normal, sharpen
+from surefoot.query.lower import lower
 from surefoot.query.query import Sat, Unsat
+from surefoot.solve.native.dual.route import attempt
 from surefoot.solve.native.solver import decide
 
 pytest.importorskip("z3")
@@ -45,3 +53,16 @@ def test_wrong_answers_are_noticed() -> None:
 def test_queries_depend_on_seed_and_number_alone() -> None:
     assert small(3, 8).clauses == small(3, 8).clauses
     assert small(3, 8).clauses != small(4, 8).clauses
+
+
+@pytest.mark.parametrize("number", [185, 1427, 3020])
+def test_neurons_that_touch_zero_have_proofs_that_the_checker_accepts(number: int) -> None:
+    """Bounds of exactly 0 in the checker were tiny negative numbers in the search."""
+    query = lower(small(0, number).query()).query
+    formulas = [sharpen(normal(c), whole_names(query.quantities)) for c in query.constraints]
+    answer = attempt(query, formulas, monotonic() + 20)
+    assert isinstance(answer, Unsat)
+    assert answer.proof is not None
+    certificate = proved(answer.proof).certificate
+    assert certificate is not None
+    assert check(json.loads(json.dumps(certificate.content))).accepted

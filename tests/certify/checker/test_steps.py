@@ -329,3 +329,12 @@ def test_finer_grid_where_the_coarse_one_fails() -> None:
     found = _verdict([atom], steps)
     assert found.accepted, found.reason
     assert found.repeated == 2
+
+
+def test_a_relu_that_is_zero_everywhere_has_two_true_lines() -> None:
+    point = [["x", 0, 0, "real"]]
+    for slope in (0, 128):
+        told = {"atoms": [[0, 1]], "slopes": {"3": [shares(slope, slope), None]}}
+        accepted([["<=", {"y": -1, "": "0.25"}]], [["drop", [0], told]], variables=point)  # y >= 0.25
+        refused("no positive bound", [["<=", {"y": 1}]], [["drop", [0], told]], variables=point)  # y <= 0
+        refused("no positive bound", [["<=", {"y": -1}]], [["drop", [0], told]], variables=point)  # y >= 0

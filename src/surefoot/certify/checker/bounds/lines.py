@@ -57,7 +57,7 @@ def _relu(grid: Grid, state: State, v: int, below: tuple[int, ...] | None) -> Ra
     known = state.lines.get(v)
     if isinstance(known, Ramps) and below is not None:
         bent = [(i, below[i] << (bits - 7), c, k) for i, _, c, k in known.bent]
-        return Ramps(known.on, bent, known.lost)
+        return Ramps(_switched(known.on, known.zero, below), bent, known.lost, known.zero)
     source = grid.values[v].sources[0]
     low, high = state.low[source], state.high[source]
     on = [1 if least >= 0 else 0 for least in low]
@@ -68,7 +68,18 @@ def _relu(grid: Grid, state: State, v: int, below: tuple[int, ...] | None) -> Ra
             slope = (grid.one if most > -least else 0) if below is None else below[i] << (bits - 7)
             bent.append((i, slope, chord, -(chord * least >> bits)))
             lost += max(most, -least)
-    return Ramps(on, bent, lost)
+    zero = tuple(i for i, (least, most) in enumerate(zip(low, high, strict=True)) if least >= 0 >= most)
+    return Ramps(_switched(on, zero, below), bent, lost, zero)
+
+
+def _switched(on: list[int], zero: tuple[int, ...], below: tuple[int, ...] | None) -> list[int]:
+    """Where the argument is 0 everywhere both lines are true: x, or 0 if that is the slope given."""
+    if not zero or below is None:
+        return on
+    switched = on.copy()
+    for i in zero:
+        switched[i] = 1 if below[i] else 0
+    return switched
 
 
 def _leaky(grid: Grid, node: Activation, low: list[int], high: list[int], slopes: Slopes) -> Lines:

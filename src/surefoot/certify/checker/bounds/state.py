@@ -111,6 +111,7 @@ class Ramps:
     on: list[int]  # 1 or 0
     bent: list[tuple[int, int, int, int]]  # entry, slope below, slope above, constant above
     lost: int  # the sum of the largest absolute values of the bent entries
+    zero: tuple[int, ...] = ()  # entries that are 0 everywhere: on or off, as slopes say
 
 
 @dataclass(slots=True, eq=False)

@@ -10,6 +10,7 @@ from surefoot.network.outward import Array
 from surefoot.solve.native.dual.domains import Domains
 from surefoot.solve.native.dual.kernel import (
     MULTIPLIER_GRID,
+    NEAR,
     SLOPE_GRID,
     Compiled,
     Pass,
@@ -82,7 +83,12 @@ _ROWS = tuple(f.name for f in fields(_State) if f.name != "r")
 
 
 def _start(c: Compiled, domains: Domains, steps: Steps) -> _State:
-    r = relaxed(domains)
+    r, theta = relaxed(domains), domains.theta.copy()
+    # A neuron whose bound is zero up to rounding may have a sign for the checker, which then ignores slopes.
+    on = (r.unstable > 0.0) & (domains.lower >= -NEAR * c.errors)
+    off = (r.unstable > 0.0) & (domains.upper <= NEAR * c.errors) & ~on
+    theta[on], theta[off] = 1.0, 0.0
+    r.on[on], r.unstable[on | off] = 1.0, 0.0
     split = np.abs(r.phase)
     zero = np.zeros_like(domains.theta)
     return _State(
@@ -90,7 +96,7 @@ def _start(c: Compiled, domains: Domains, steps: Steps) -> _State:
         r,
         domains.low,
         domains.high,
-        domains.theta.copy(),
+        theta,
         np.where(split > 0.0, np.inf, 1.0),
         r.unstable + steps.multiplier_length * c.multiplier_scale * split,
         np.where(split > 0.0, c.grid, SLOPE_GRID),
@@ -106,7 +112,7 @@ def ascend(c: Compiled, domains: Domains, steps: Steps, *, fixed_rows: bool = Fa
     """Close what can be closed, and say where the others stand. All multipliers stay on their grids."""
     s = _start(c, domains, steps)
     closed = np.zeros(len(domains), dtype=np.bool_)
-    theta, row_weights = domains.theta.copy(), domains.row_weights.copy()
+    theta, row_weights = s.theta.copy(), domains.row_weights.copy()
     averaged = 0
     for turn in range(steps.count + 1):
         found = backward(c, s.r, s.low, s.high, s.theta, s.row_weights)

@@ -50,6 +50,7 @@ def compiled(problem: Layered) -> Compiled:
     )
 
 
+NEAR = 4.0  # times the error of a bound: it may be zero in exact arithmetic
 MULTIPLIER_GRID, SLOPE_GRID = 2.0**18, 128.0  # row weights and slopes are multiples of their inverses
 
 

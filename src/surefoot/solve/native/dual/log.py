@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from surefoot.network.outward import Array
 from surefoot.solve.native.dual.bounds import Clipped
-from surefoot.solve.native.dual.kernel import MULTIPLIER_GRID, SLOPE_GRID, Compiled
+from surefoot.solve.native.dual.kernel import MULTIPLIER_GRID, NEAR, SLOPE_GRID, Compiled
 from surefoot.solve.native.dual.layered import Indices, Mask
 
 MOST_NODES = 50_000  # a log of more sub-domains is given up
@@ -144,7 +144,7 @@ class _Written:
         self.names = names
         self.factor = max(float(c.grid[0]), MULTIPLIER_GRID)
         self.power = round(log2(self.factor))
-        self.widths = c.problem.widths
+        self.widths, self.errors = c.problem.widths, c.errors
         self.known: dict[float, tuple[str, ...]] = {0.0: ()}
         # Of every neuron the value before its ReLU and the entry in it.
         self.places = [
@@ -182,13 +182,15 @@ class _Written:
             pairs = zip(split.tolist(), numbers, strict=True)
             found["bounds"] = [[*self.places[q], number] for q, number in pairs]
         unstable = phase == 0
-        if unstable.any():
+        # A neuron that is off may be 0 everywhere for the checker: then it must be told which line is meant.
+        told = unstable | ((phase < 0) & (of.lower[row] >= -NEAR * self.errors))
+        if told.any():
             decided = np.where(of.lower[row] >= 0.0, SLOPE_GRID, 0.0)
             every = np.where(unstable, theta * SLOPE_GRID, decided).astype(np.uint8)
             found["slopes"] = {
                 value: [b64encode(every[block].tobytes()).decode(), None]
                 for value, block in self.blocks
-                if unstable[block].any()
+                if told[block].any()
             }
         return found
 
