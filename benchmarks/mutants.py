@@ -19,22 +19,28 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks.mutation import files
+from benchmarks.mutation import files, rows
 from benchmarks.mutation.claim_mutations import CLAIM
-from benchmarks.mutation.claims import read_claim
+from benchmarks.mutation.claims import Claim, read_claim
 from benchmarks.mutation.producer import BUGS, GaveUp, produce
 from benchmarks.mutation.proof_mutations import PROOF, Certificate, damaged_text
 from benchmarks.mutation.questions import question, rounded_question, touching_question
 from benchmarks.mutation.truth import find_witness, truth
+from benchmarks.random_queries import small
 from surefoot.certify.checker.check import check, read_certificate
 from surefoot.certify.checker.number import BadCertificate
+from surefoot.query.query import Unsat
+from surefoot.solve.native.solver import decide
 
 MARGINS = (0.02, 0.05, 0.1, 0.3)
+ROWS = {"planted_needles": 8, "cersyve": 2, "sat_relu": 4, "acasxu": 6}  # how many of each family
+MOST_CHARACTERS = 100_000  # of their certificates
 Judgement = tuple[bool | None, str]
 
 
@@ -69,31 +75,59 @@ def accepted(text: str, folder: Path) -> tuple[bool, str]:
 
 
 def bases(count: int, seed: int, folder: Path) -> Iterator[Base]:
-    """Accepted certificates of claims that are shown to be true, written out or about files."""
-    number = seed * 1_000_003
-    while count > 0:
-        number += 1
-        name, arithmetic = f"question {number}", "real"
-        home: Path | None = None
-        try:
-            if number % 3 == 0:
-                home = folder / f"files{number}"
-                home.mkdir()
-                files.write_question(home, number, MARGINS[number % 4])
-                arithmetic, inputs = (("real", "real"), ("float32", "float32"), ("float32", "real"))[
-                    number // 3 % 3
-                ]
-                certificate = files.certificate(home, arithmetic, inputs, number)
-                claim = files.claimed(home, arithmetic, inputs)[1]
-            else:
-                written, arithmetic = question(number, True, MARGINS[number % 4])
-                certificate = produce(written, arithmetic, number)
-                claim = read_claim(written, arithmetic)
-        except GaveUp:
-            continue
-        if truth(claim, number)[0] and accepted(json.dumps(certificate), home or folder)[0]:
-            yield Base(name, json.loads(json.dumps(certificate)), home)  # no part stands in two places
-            count -= 1
+    """Accepted certificates of claims that are shown to be true, of every kind in turn."""
+    numbers = dict.fromkeys(KINDS, seed * 1_000_003)
+    for turn in range(count):
+        kind = list(KINDS)[turn % len(KINDS)]
+        found: Base | None = None
+        while found is None:
+            numbers[kind] += 1
+            found = _base(kind, numbers[kind], folder / f"{kind} {numbers[kind]}")
+        yield found
+
+
+def _base(kind: str, number: int, home: Path) -> Base | None:
+    home.mkdir()
+    try:
+        made = KINDS[kind](number, home)
+    except GaveUp:
+        return None
+    if made is None or not truth(made[1], number)[0] or not accepted(json.dumps(made[0]), home)[0]:
+        return None
+    certificate = json.loads(json.dumps(made[0]))  # so that no part stands in two places
+    return Base(home.name, certificate, home if certificate["claim"]["kind"] == "vnnlib" else None)
+
+
+def _native(number: int, _: Path) -> tuple[Certificate, Claim] | None:
+    """A proof of the native solver."""
+    answer = decide(small(0, number).query(), seconds=5.0)
+    if not isinstance(answer, Unsat) or answer.proof is None:
+        return None
+    proof = answer.proof
+    certificate = {
+        "surefoot-certificate": 1,
+        "claim": dict(proof.claim),
+        "arithmetic": proof.arithmetic,
+        "cases": list(proof.cases),
+    }
+    return certificate, read_claim(proof.claim, proof.arithmetic)
+
+
+def _of_files(number: int, home: Path) -> tuple[Certificate, Claim]:
+    """A claim about two files, proved by the producer here."""
+    files.write_question(home, number, MARGINS[number % 4])
+    arithmetic, inputs = (("real", "real"), ("float32", "float32"), ("float32", "real"))[number // 3 % 3]
+    certificate = files.certificate(home, arithmetic, inputs, number)
+    return certificate, files.claimed(home, arithmetic, inputs)[1]
+
+
+def _written_out(number: int, _: Path) -> tuple[Certificate, Claim]:
+    """A claim written out, proved by the producer here."""
+    written, arithmetic = question(number, True, MARGINS[number % 4])
+    return produce(written, arithmetic, number), read_claim(written, arithmetic)
+
+
+KINDS = {"native solver": _native, "files": _of_files, "question": _written_out}
 
 
 def mutants(pool: list[Base], count: int, seed: int, folder: Path) -> Iterator[Mutant]:
@@ -125,7 +159,7 @@ def _changes(
     """One to three mutations; the second value says whether the claim was touched."""
     changes, touched = [], False
     for _ in range(source.choice([1, 1, 1, 2, 3])):
-        on_claim = source.random() < 0.55
+        on_claim = source.random() < 0.6
         try:
             if on_claim and base.folder is not None and source.random() < 0.85:
                 what: str | None = files.mutate_files(home, certificate, source)
@@ -163,38 +197,82 @@ def judge(mutant: Mutant, thorough: bool) -> Judgement:
 
 
 def first_campaign(count: int, base_count: int, seed: int) -> dict[str, Any]:
-    result: dict[str, Any] = {
-        "mutants": 0,
-        "rejected": 0,
-        "false": 0,
-        "accepted": [],
-        "wrong": [],
-        "crashed": [],
-    }
-    reasons: Counter[str] = Counter()
+    result, reasons = _empty(), Counter[str]()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         pool = list(bases(base_count, seed, folder))
         for mutant in mutants(pool, count, seed, folder):
-            result["mutants"] += 1
             about = {"base": mutant.base, "changes": list(mutant.changes)}
-            try:
-                took, reason = accepted(mutant.text, mutant.folder)
-            except Exception as error:  # noqa: BLE001 - every crash is listed
-                result["crashed"].append(about | {"error": repr(error)[:300], "certificate": mutant.text})
-                continue
-            true, how = judge(mutant, thorough=took)
-            result["false"] += true is False
-            if not took:
-                result["rejected"] += 1
-                reasons["".join(c for c in reason if not c.isdigit())[:50]] += 1
-            elif true:
-                result["accepted"].append(about | {"why true": how})
-            else:
-                wrong = {"verdict": "false" if true is False else "not known", "why": how}
-                result["wrong"].append(about | wrong | {"certificate": mutant.text})
-    result["reasons"] = dict(reasons.most_common(40))
-    return result
+            _record(result, reasons, about, mutant.text, mutant.folder, partial(judge, mutant))
+    kinds = Counter(b.name.rsplit(" ", 1)[0] for b in pool)
+    return result | {"reasons": dict(reasons.most_common(40)), "bases": kinds}
+
+
+def _empty() -> dict[str, Any]:
+    return {"mutants": 0, "rejected": 0, "false": 0, "accepted": [], "wrong": [], "crashed": []}
+
+
+def _record(
+    result: dict[str, Any],
+    reasons: Counter[str],
+    about: dict[str, Any],
+    text: str,
+    folder: Path,
+    judged: Callable[[bool], Judgement],
+) -> None:
+    """Ask the checker about one mutant, find out whether its claim is true, and write both down."""
+    result["mutants"] += 1
+    try:
+        took, reason = accepted(text, folder)
+    except Exception as error:  # noqa: BLE001 - every crash is listed
+        result["crashed"].append(about | {"error": repr(error)[:300], "certificate": text})
+        return
+    true, how = judged(took)
+    result["false"] += true is False
+    if not took:
+        result["rejected"] += 1
+        reasons["".join(c for c in reason.rpartition(": ")[2] if not c.isdigit())[:60]] += 1
+    elif true:
+        result["accepted"].append(about | {"why true": how})
+    else:
+        verdict = "false" if true is False else "not known"
+        result["wrong"].append(about | {"verdict": verdict, "why": how, "certificate": text})
+
+
+def rows_campaign(count: int, data: Path, seed: int) -> dict[str, Any]:
+    """Mutants of the native solver's certificates about published networks and properties."""
+    result = _empty()
+    source = random.Random(seed)
+    every = list(rows.published(data))
+    sat = {
+        family: [r for r in every if r.answer == "sat" and r.name.startswith(family)]
+        for family in rows.FAMILIES
+    }
+    pool = []
+    for family, wanted in ROWS.items():
+        unsat = [r for r in every if r.answer == "unsat" and r.name.startswith(family)]
+        for row in unsat:
+            certificate = rows.certified(row, 2.0) if wanted else None
+            if certificate is not None and len(json.dumps(certificate)) < MOST_CHARACTERS:
+                pool.append((row, certificate, sat[family]))
+                wanted -= 1
+    reasons: Counter[str] = Counter()
+    with tempfile.TemporaryDirectory() as name:
+        while result["mutants"] < count and pool:
+            row, certificate, others = source.choice(pool)
+            home = Path(name) / "mutant"
+            mutant, true, what = rows.mutated(row, certificate, others, home, source)
+            about = {"base": row.name, "changes": [what]}
+            why = "implied by the claim of its base" if true else what
+            _record(result, reasons, about, json.dumps(mutant), home, partial(_known, true, why))
+    return result | {
+        "reasons": dict(reasons.most_common(40)),
+        "bases": Counter(r.name.split("/")[0] for r, _, _ in pool),
+    }
+
+
+def _known(true: bool, why: str, _: bool) -> Judgement:
+    return true, why
 
 
 def second_campaign(count: int, seed: int) -> dict[str, Any]:
@@ -249,40 +327,56 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--count", type=int, default=2000, help="mutants of the first campaign")
     parser.add_argument("--planted", type=int, default=200, help="certificates of the second campaign")
-    parser.add_argument("--bases", type=int, default=60, help="certificates that mutants are made of")
+    parser.add_argument("--bases", type=int, default=90, help="certificates that mutants are made of")
+    parser.add_argument(
+        "--rows", type=int, default=200, help="mutants of published queries, if --data is there"
+    )
+    parser.add_argument(
+        "--data", type=Path, default=Path("../shared/data"), help="folder of published queries"
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", type=Path, help="where to write everything")
     options = parser.parse_args(arguments)
     started = time.process_time()
-    first = first_campaign(options.count, options.bases, options.seed)
-    second = second_campaign(options.planted, options.seed)
+    found = {"mutants": first_campaign(options.count, options.bases, options.seed)}
+    if options.rows and options.data.is_dir():
+        found["rows"] = rows_campaign(options.rows, options.data, options.seed)
+    planted = second_campaign(options.planted, options.seed)
     seconds = time.process_time() - started
     if options.json:
-        options.json.write_text(
-            json.dumps({"first": first, "second": second, "cpu seconds": seconds}, indent=1)
-        )
-    print(summary(first, second, seconds))
-    return 1 if any(c["wrong"] or c["crashed"] for c in (first, second)) else 0
+        document = {**found, "planted": planted, "cpu seconds": seconds}
+        options.json.write_text(json.dumps(document, indent=1), encoding="utf-8")
+    print(summary(found, planted, seconds))
+    return 1 if any(c["wrong"] or c["crashed"] for c in (*found.values(), planted)) else 0
 
 
-def summary(first: dict[str, Any], second: dict[str, Any], seconds: float) -> str:
-    lines = [
-        f"{first['mutants']} mutants: {first['rejected']} rejected,"
-        f"  {len(first['accepted'])} accepted and shown true,",
-        f"  {len(first['wrong'])} accepted and not shown true, {len(first['crashed'])} crashed the checker",
-        f"  {first['false']} of them claim something false, by a witness",
-    ]
-    kinds = Counter(" + ".join(sorted(a["changes"])) for a in first["accepted"])
-    ways = Counter(a["why true"].split()[-1] for a in first["accepted"])
-    lines += [f"  accepted {count:4d}: {kind}" for kind, count in kinds.most_common(30)]
-    lines += [f"  shown true {count:4d}: {way}" for way, count in ways.most_common()]
-    lines += [f"  rejected {count:4d}: {reason}" for reason, count in first["reasons"].items()]
+def summary(found: dict[str, dict[str, Any]], planted: dict[str, Any], seconds: float) -> str:
+    lines = []
+    for name, result in found.items():
+        lines += [
+            f"{name}: {result['mutants']} from {sum(result['bases'].values())} certificates "
+            f"({', '.join(f'{count} {kind}' for kind, count in result['bases'].items())})",
+            f"  {result['rejected']} rejected, {len(result['accepted'])} accepted and shown to be true, "
+            f"{len(result['wrong'])} accepted and not, {len(result['crashed'])} crashed the checker",
+            f"  {result['false']} claim something false, by a witness",
+        ]
+        kinds = Counter(" + ".join(sorted(a["changes"])) for a in result["accepted"])
+        ways = Counter(_way(a["why true"]) for a in result["accepted"])
+        lines += [f"  accepted {count:4d}: {kind}" for kind, count in kinds.most_common(25)]
+        lines += [f"  shown to be true {count:4d}: {way}" for way, count in ways.most_common()]
+        lines += [
+            f"  rejected {count:4d}: {reason}" for reason, count in list(result["reasons"].items())[:15]
+        ]
     lines.append(
-        f"{second['certificates']} certificates of false claims: {second['rejected']} rejected, "
-        f"{len(second['wrong'])} accepted, {len(second['crashed'])} crashed the checker"
+        f"certificates of false claims: {planted['certificates']}, {planted['rejected']} rejected, "
+        f"{len(planted['wrong'])} accepted, {len(planted['crashed'])} crashed the checker"
     )
-    lines += [f"  bug {count:4d}: {bug}" for bug, count in sorted(second["bugs"].items())]
-    return "\n".join([*lines, f"{seconds:.0f} s"])
+    lines += [f"  bug {count:4d}: {bug}" for bug, count in sorted(planted["bugs"].items())]
+    return "\n".join([*lines, f"{seconds:.0f} s of processor time"])
+
+
+def _way(how: str) -> str:
+    return "boxes that exclude every point" if how.endswith(" boxes") else how
 
 
 if __name__ == "__main__":

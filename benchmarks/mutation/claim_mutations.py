@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.mutation.claims import outputs_at, read_claim
 from benchmarks.mutation.proof_mutations import Certificate, Mutation
 
 
@@ -96,8 +97,15 @@ def _same_in_proof(certificate: Certificate, before: list[Any], after: list[Any]
     """Change the same comparison among the atoms of the proof, so that it still fits."""
     for case in certificate["cases"]:
         for atom in case["atoms"]:
-            if atom == before:
+            if atom[0] == before[0] and _direction(atom) == _direction(before):
                 atom[:] = json.loads(json.dumps(after))
+
+
+def _direction(comparison: list[Any]) -> dict[str, Fraction]:
+    """The linear form up to a positive factor."""
+    form = {name: Fraction(c) for name, c in comparison[1].items()}
+    size = max((abs(c) for name, c in form.items() if name), default=Fraction(0)) or Fraction(1)
+    return {name: c / size for name, c in form.items() if c}
 
 
 def move_threshold(certificate: Certificate, source: random.Random) -> str | None:
@@ -109,6 +117,36 @@ def move_threshold(certificate: Certificate, source: random.Random) -> str | Non
     comparison[1][name] = str(Fraction(comparison[1].get(name, 0)) + by * source.choice([-1, -1, 1]))
     _same_in_proof(certificate, before, comparison)
     return "a number of the property changed, in claim and proof"
+
+
+def meet_a_point(certificate: Certificate, source: random.Random) -> str | None:
+    """Thresholds of one alternative moved to where some point meets them, in claim and proof alike."""
+    claim = read_claim(certificate["claim"], certificate["arithmetic"])
+    chooser = np.random.default_rng(source.getrandbits(32))
+    points = {}
+    for name, low, high, kind in claim.free:
+        if low is None or high is None:
+            return None
+        column = float(low) + chooser.random(16) * float(high - low)
+        points[name] = np.round(column) if kind == "integer" else column.astype(np.float32).astype(np.float64)
+    made = outputs_at(claim, points)
+    place = source.randrange(16)
+    slack = Fraction(source.choice([1, 1000]), 10**6)
+    waiting, moved = [certificate["claim"]["formula"]], 0
+    while waiting:
+        formula = waiting.pop()
+        if formula[0] == "and":
+            waiting += formula[1:]
+        elif formula[0] == "or":
+            waiting += [source.choice(formula[1:])] if len(formula) > 1 else []
+        elif formula[0] != "=":
+            terms = [Fraction(c) * (Fraction(made[n][place]) if n else 1) for n, c in formula[1].items()]
+            if (value := sum(terms, Fraction(0))) > -slack:
+                before = json.loads(json.dumps(formula))
+                formula[1][""] = str(Fraction(formula[1].get("", 0)) - value - slack)
+                _same_in_proof(certificate, before, formula)
+                moved += 1
+    return "thresholds moved to where a point meets them" if moved else None
 
 
 def change_relation(certificate: Certificate, source: random.Random) -> str | None:
@@ -177,6 +215,9 @@ CLAIM: tuple[Mutation, ...] = (
     change_weight,
     change_node,
     move_threshold,
+    meet_a_point,
+    meet_a_point,
+    meet_a_point,
     change_relation,
     flip_comparison,
     change_formula,

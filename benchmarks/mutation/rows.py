@@ -87,12 +87,23 @@ def mutated(
     elif kind == "witness":
         true, what = False, _satisfied(folder, mutant, source)
     elif kind == "other row" and others:
-        other = source.choice(others)
+        same = [other for other in others if other.specification == row.specification]
+        other = source.choice(same or others)
+        before = _thresholds(folder)
         unpack(other, folder)
+        for name, number in _thresholds(folder).items():
+            if name in before:
+                _rewrite(mutant, name, before[name], number)
         true, what = False, f"offered for {other.name}, which has a published witness"
     if not what or source.random() < 0.2:
         true, what = true or not what, f"{what} {_of_proof(mutant, source)}".strip()
     return about_files(mutant, folder, mutant["claim"]["inputs"]), true, what
+
+
+def _thresholds(folder: Path) -> dict[str, Fraction]:
+    """The numbers that plain assertions compare outputs with."""
+    text = (folder / PROPERTY).read_text()
+    return {name: Fraction(number) for _, name, number in _ATOM.findall(text) if name[0] == "Y"}
 
 
 def _of_proof(certificate: Certificate, source: random.Random) -> str:
