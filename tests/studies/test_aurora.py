@@ -7,6 +7,7 @@ from random import Random
 import numpy as np
 import pytest
 
+from surefoot.cli import run
 from surefoot.engines.bmc import Bmc
 from surefoot.formats.onnx import read_onnx
 from surefoot.problem.meaning.simulate import simulate
@@ -147,3 +148,23 @@ def test_the_published_policy_keeps_the_rate_up_only_close_to_excellent(
     result = verify(safety_excellent(published, epsilon), Bmc(Native(), depth=0), Budget(60))
     assert isinstance(result.verdict, kind)
     assert result.certified is (kind is Violated)
+
+
+@pytest.mark.shared_data
+@pytest.mark.parametrize(("epsilon", "code", "word"), [("0.01", 0, "proved"), ("0.02", 1, "violated")])
+def test_the_same_as_a_file_with_a_certificate(
+    shared_data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], epsilon: str, code: int, word: str
+) -> None:
+    """tanh, float32, checked by the independent checker: the output is positive near excellent conditions."""
+    spec = tmp_path / "excellent.vnnlib"
+    ends = ((f"-{epsilon}", epsilon), ("1", f"1{epsilon[1:]}"), ("1", "1"))
+    lines = [f"(declare-const X_{i} Real)" for i in range(30)] + ["(declare-const Y_0 Real)"]
+    for i in range(30):
+        low, high = ends[i % 3]
+        lines += [f"(assert (>= X_{i} {low}))", f"(assert (<= X_{i} {high}))"]
+    spec.write_text("\n".join([*lines, "(assert (<= Y_0 0))"]))
+    network = shared_data / "policies" / "aurora_icml" / "aurora_icml.onnx"
+    assert run(["vnnlib", str(network), str(spec), "--quiet"]) == code
+    out = capsys.readouterr().out
+    assert out.startswith(word)
+    assert ("accepted by the independent checker" in out) is (code == 0)
