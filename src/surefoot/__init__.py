@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from surefoot.engines.bmc import Bmc
+    from surefoot.engines.induction import Induction
     from surefoot.errors import SurefootError
     from surefoot.formats.policy_file import load_policy
     from surefoot.problem.environment import (
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from surefoot.problem.parse import parse_property, parse_term
     from surefoot.problem.policy import Branch, NeuralPolicy, ProgramPolicy, ShieldedPolicy
     from surefoot.problem.problem import Problem
-    from surefoot.problem.property import Never, Within
+    from surefoot.problem.property import Eventually, Never, Recurs, Within
     from surefoot.problem.term import Var
     from surefoot.problem.window import window
     from surefoot.report.text import render
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "surefoot.engines.bmc": ("Bmc",),
+    "surefoot.engines.induction": ("Induction",),
     "surefoot.errors": ("SurefootError",),
     "surefoot.formats.policy_file": ("load_policy",),
     "surefoot.problem.environment": (
@@ -50,7 +52,7 @@ _HOMES = {
     "surefoot.problem.parse": ("parse_property", "parse_term"),
     "surefoot.problem.policy": ("Branch", "NeuralPolicy", "ProgramPolicy", "ShieldedPolicy"),
     "surefoot.problem.problem": ("Problem",),
-    "surefoot.problem.property": ("Never", "Within"),
+    "surefoot.problem.property": ("Eventually", "Never", "Recurs", "Within"),
     "surefoot.problem.term": ("Var",),
     "surefoot.problem.window": ("window",),
     "surefoot.report.text": ("render",),
@@ -70,6 +72,8 @@ __all__ = [
     "Control",
     "Edge",
     "Environment",
+    "Eventually",
+    "Induction",
     "Int",
     "Network",
     "NeuralPolicy",
@@ -78,6 +82,7 @@ __all__ = [
     "Problem",
     "ProgramPolicy",
     "Real",
+    "Recurs",
     "ShieldedPolicy",
     "SurefootError",
     "Update",

@@ -147,6 +147,21 @@ def test_parts_of_the_wiring_can_be_given_alone(toy: Path, command: Command) -> 
     assert command("certify", result)[0] == 0
 
 
+def test_a_loop_is_replayed_written_and_certified(tmp_path: Path, command: Command) -> None:
+    model = Path(__file__).parents[1] / "golden" / "lasso" / "crossing.toml"
+    result = tmp_path / "result.json"
+    code, out, _ = command("check", model, "--property", "drains", "--json", result, "--quiet")
+    assert code == 1
+    assert "returns to state 1" in out
+    stored = json.loads(result.read_text())
+    assert stored["verdict"]["trace"]["loop"] == 1
+    assert command("certify", result)[0] == 0
+    for wrong in (0, None):
+        stored["verdict"]["trace"]["loop"] = wrong
+        result.write_text(json.dumps(stored))
+        assert command("certify", result)[0] == 1
+
+
 def test_a_depth_limit_is_only_a_part_of_the_answer(toy: Path, command: Command) -> None:
     code, out, _ = command("check", toy, "--property", "never output[0] >= 13", "--engine", "bmc",
         "--depth", 1, "--quiet")  # fmt: skip

@@ -88,7 +88,8 @@ class Induction:
             while self.depth is None or k <= self.depth:
                 budget.progress(f"induction: k = {k}")
                 if budget.spent():
-                    unknown = Unknown(Reason.TIMEOUT, f"the budget ended before k = {k}")
+                    open_question = f"; {left.undecided.detail}" if left.undecided else ""
+                    unknown = Unknown(Reason.TIMEOUT, f"the budget ended before k = {k}{open_question}")
                     return self._partial(unknown, problem, known)
                 match levels.examine(k - 1, deeper=True):
                     case Clear(last):
