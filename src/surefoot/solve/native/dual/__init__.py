@@ -7,7 +7,7 @@ query. A batch of up to 256 sub-domains is
   narrowed by its newest splits, bounded in its deeper layers (bounds), bounded by duality with a few steps of
   ascent (ascend, kernel), contracted and clipped by the best inequality found (bounds), and split at the
   neuron with the costliest relaxation (search); without undecided neurons a linear program delivers the
-  multipliers (leaf). Now and then an attack goes downhill from where the relaxation is best (attack).
+  multipliers (program). Now and then an attack goes downhill from where the relaxation is best (attack).
 
 Rigour. Weights, rows and offsets are exact float64 numbers. Bounds and boxes are widened, and dual bounds
 lowered, by an error term: unit roundoff times the number of operations times sums of absolute values

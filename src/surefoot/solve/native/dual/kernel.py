@@ -30,6 +30,7 @@ class Compiled:
     noise: tuple[Array | None, ...]  # of every hidden layer; None where there is none
     errors: Array  # (neurons,): how far a computed bound of a neuron can be off, noise included
     multiplier_scale: Array  # (neurons,): a typical coefficient of the neuron
+    chordal: Array  # (neurons,): how much the line above the neuron may matter, in any row
     grid: Array  # (neurons,): multipliers are multiples of 1 / grid
 
 
@@ -46,6 +47,7 @@ def compiled(problem: Layered) -> Compiled:
         noise,
         2.0 * size.relative * size.neurons + problem.noise + TINY,
         typical,
+        _chordal(problem, typical),
         np.full(problem.neurons, MULTIPLIER_GRID / middle),
     )
 
@@ -67,6 +69,14 @@ def _typical(problem: Layered) -> Array:
     least = max(float(typical.max()) * 1e-6, 1e-100)
     positive: Array = np.maximum(typical, least)
     return positive
+
+
+def _chordal(problem: Layered, typical: Array) -> Array:
+    """Of the last hidden layer the most negative coefficient in any row, of the others a typical one."""
+    last = problem.weights[-1]
+    after = problem.rows.reshape(-1, len(last)) @ last
+    worst = np.maximum(-after.reshape(len(problem.rows), -1).min(axis=0), 0.0)
+    return np.concatenate([typical[: problem.slices[-1].start], worst])
 
 
 @dataclass(slots=True, eq=False)

@@ -24,8 +24,8 @@ from surefoot.solve.native.dual.bounds import (
 from surefoot.solve.native.dual.domains import Domains, Stack, joined, root, settle, split_neurons
 from surefoot.solve.native.dual.kernel import MULTIPLIER_GRID, Compiled, compiled
 from surefoot.solve.native.dual.layered import Indices, Layered, Mask, evaluate
-from surefoot.solve.native.dual.leaf import solve_leaf
 from surefoot.solve.native.dual.log import Dual, Empty, Log, Multipliers, Narrowed, Split
+from surefoot.solve.native.dual.program import solve
 
 MOST_NODES = 10**9
 _LEAST_CLIP = 0.01  # share of the width of a neuron's bounds; smaller gains are not worth a line in a proof
@@ -178,17 +178,24 @@ def _batch(s: Search, domains: Domains) -> None:
     if not len(domains):
         return
     settle(domains)
+    still, a = _bounded(s, domains)
+    if not len(still):
+        return
+    s.worst = min(s.worst, float(a.bound.min()))
+    if not (
+        _try(s, a.points, still.low, still.high) or _try(s, a.last, still.low, still.high) or _attack(s, a)
+    ):
+        _proceed(s, still, a)
+
+
+def _bounded(s: Search, domains: Domains) -> tuple[Domains, Ascent]:
+    """The sub-domains that an ascent leaves open, and where it ended."""
     a = ascend(s.c, domains, s.settings.steps)
     if s.log.wanted and a.closed.any():
         of = Multipliers(a.theta, domains.phase, domains.lower, a.row_weights)
         for i in np.flatnonzero(a.closed).tolist():
             s.log.add(int(domains.node[i]), Dual(of, i, closing=True))
-    if not len(a.open):
-        return
-    s.worst = min(s.worst, float(a.bound.min()))
-    low, high = domains.low[a.open], domains.high[a.open]
-    if not (_try(s, a.points, low, high) or _try(s, a.last, low, high) or _attack(s, a)):
-        _proceed(s, replace(domains, theta=a.theta, row_weights=a.row_weights).take(a.open), a)
+    return replace(domains, theta=a.theta, row_weights=a.row_weights).take(a.open), a
 
 
 def _narrow(s: Search, domains: Domains, gained: Mask) -> None:
@@ -275,7 +282,7 @@ def _proceed(s: Search, still: Domains, a: Ascent) -> None:
         s.log.add(node, Empty())
     settle(still)
     again = (gain > s.settings.again) & (still.rounds < s.settings.most_rounds) & ~empty
-    neurons = _best_neurons(still, a)
+    neurons = _best_neurons(s.c, still, a)
     for i in np.flatnonzero((neurons < 0) & ~again & ~empty).tolist():
         _leaf(s, still.part(i, i + 1))
     split = (neurons >= 0) & ~again & ~empty
@@ -307,15 +314,15 @@ def _gap(lower: Array, upper: Array) -> Array:
     return found
 
 
-def _best_neurons(domains: Domains, a: Ascent) -> Indices:
+def _best_neurons(c: Compiled, domains: Domains, a: Ascent) -> Indices:
     """The neuron of each open sub-domain whose relaxation may cost most; -1 if no neuron is undecided.
 
     The cost is the coefficient times the largest gap between chord and ReLU. Where the line below is in use
-    it counts little: its slope is free to fit.
+    it counts little: its slope is free to fit. What other rows might need counts as little.
     """
     undecided = domains.phase == 0
     gap = _gap(domains.lower, domains.upper)
-    score = gap * np.maximum(-a.after, 0.001 * a.after) + TINY
+    score = gap * (np.maximum(-a.after, 0.001 * a.after) + 0.001 * c.chordal) + TINY
     best = np.where(undecided, score, -1.0).argmax(axis=1)
     found: Indices = np.where(undecided.any(axis=1), best, -1)
     return found
@@ -344,7 +351,7 @@ def _split(s: Search, parents: Domains, neurons: Indices, on_first: Mask) -> Non
 
 
 def _leaf(s: Search, domain: Domains) -> None:
-    solved = solve_leaf(s.c, domain)
+    solved = solve(s.c, domain)
     if solved is None:
         s.unresolved += 1
         return
@@ -353,7 +360,7 @@ def _leaf(s: Search, domain: Domains) -> None:
         of = Multipliers(checked.theta, domain.phase, domain.lower, checked.row_weights)
         s.log.add(int(domain.node[0]), Dual(of, 0, closing=True))
         return
-    inside = solve_leaf(s.c, domain, keep_phases=True)
+    inside = solve(s.c, domain, keep_phases=True)
     points = [leaf.point for leaf in (inside, solved) if leaf is not None]
     if any(_try(s, point[None], domain.low, domain.high) for point in points):
         return
