@@ -59,4 +59,4 @@ def decided(questions: Questions, index: int, seed: int, seconds: float) -> Answ
     asked = query(questions, index)
     if asked is None:
         return Undecided(Why.NUMERICS, "float32 inference may overflow on this box")
-    return decide(asked, seed, seconds=seconds, proof=False)
+    return decide(asked, seed, seconds=seconds)
