@@ -121,22 +121,12 @@ def by_halving(questions: Questions) -> Answers:
 
 
 def by_single_searches(questions: Questions) -> Answers:
-    with (
-        patch.object(entry, "LEAF", 0),
-        patch.object(entry, "ENUMERATED", 0),
-        patch.object(halving, "LEAF", 0),
-    ):
-        return answer(questions, memory=0, boxes=1)
+    nothing = {"LEAF": 0, "ENUMERATED": 0, "EACH": 0}
+    with patch.multiple(entry, **nothing), patch.object(halving, "LEAF", 0):
+        return answer(questions, memory=0, boxes=1, seconds_each=60.0)
 
 
-MEANS: list[Callable[[Questions], Answers]] = [
-    from_table,
-    from_a_small_memory,
-    by_points,
-    by_halving,
-    by_single_searches,
-    answer,
-]
+MEANS: list[Callable[[Questions], Answers]] = [from_table, from_a_small_memory, by_points, by_halving, answer]
 
 
 def check(questions: Questions, found: Answers, truth: list[bool]) -> None:
@@ -166,6 +156,15 @@ def test_ties_of_whole_weights_are_decided_as_by_trying(
     rng = np.random.default_rng(seed)
     questions = questions_about(rng, integral_network(rng), float32)
     check(questions, means(questions), [by_trying(questions, i) for i in range(len(questions))])
+
+
+@settings(LAW, max_examples=8)
+@given(st.integers(0, 2**32 - 1), st.booleans())
+def test_searches_of_their_own_decide_ties_as_by_trying(seed: int, float32: bool) -> None:
+    rng = np.random.default_rng(seed)
+    questions = questions_about(rng, integral_network(rng), float32)
+    truth = [by_trying(questions, i) for i in range(len(questions))]
+    check(questions, by_single_searches(questions), truth)
 
 
 @pytest.mark.parametrize("means", [from_table, by_points, by_halving], ids=lambda m: m.__name__)

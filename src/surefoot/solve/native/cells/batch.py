@@ -3,7 +3,8 @@
 1. A table of the network, where the integer boxes together span few enough points: see `counting`.
 2. Point by point, where a box has few integers: see `leaves`.
 3. Sampling, linear bounds and halving of all remaining boxes at once: see `search` and `planes`.
-4. What is left, one by one, by the search for single queries.
+4. What is left point by point, if it has up to a million integers; else, one by one, by the search for
+   single queries.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from surefoot.solve.native.cells.single import decided
 from surefoot.work.budget import Budget
 
 ENUMERATED = 100_000  # points in all that are looked at without asking whether bounds are cheaper
+EACH = 1_000_000  # points of one box that are looked at before a search of its own
 TABLE = 10_000_000  # most points of a table
 PER_POINT, PER_QUESTION = 4.0, 300.0  # points of a table worth one point looked at, one question searched
 SHARE = 8.0  # a demand is tallied on the whole table if its boxes have 1 / SHARE of its points
@@ -56,11 +58,12 @@ def answer(
         raise ValueError("the table is of another network or arithmetic")
     if table is not None:
         rest = _counted(work, ledger, rest, table, budget)
-    rest = _enumerated(work, ledger, rest, budget)
+    rest = _enumerated(work, ledger, rest, budget, LEAF)
     if len(rest):
         budget.progress(f"{len(rest)} questions are searched")
         hard = search(work, ledger, rest, None, budget, boxes)
         ledger.means["bounds"] += len(rest) - len(hard)
+        hard = _enumerated(work, ledger, hard, budget, EACH)
         _one_by_one(work, ledger, hard, budget, seconds_each)
     return ledger.answers()
 
@@ -108,12 +111,12 @@ def _counted(work: Arranged, ledger: Ledger, members: Numbers, table: Table, bud
     return rest
 
 
-def _enumerated(work: Arranged, ledger: Ledger, members: Numbers, budget: Budget) -> Numbers:
-    """Answer small boxes of integers, or all of them if they are few; the others."""
+def _enumerated(work: Arranged, ledger: Ledger, members: Numbers, budget: Budget, each: int) -> Numbers:
+    """Answer boxes of up to `each` integers, or all of them if they have few; the others."""
     able = _integral(work, members)
     boxes = Boxes(work.low[members], work.high[members], members)
     sizes = np.where(able, boxes.sizes(), np.inf)
-    small = sizes <= (ENUMERATED if sizes[able].sum() <= ENUMERATED else LEAF)
+    small = sizes <= (ENUMERATED if sizes[able].sum() <= ENUMERATED else each)
     if small.any():
         budget.progress(f"{int(small.sum())} questions are answered point by point")
     enumerate_boxes(work, ledger, boxes.pick(small), None)
