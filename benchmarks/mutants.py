@@ -231,7 +231,8 @@ def _record(
     result["false"] += true is False
     if not took:
         result["rejected"] += 1
-        reasons["".join(c for c in reason.rpartition(": ")[2] if not c.isdigit())[:60]] += 1
+        last = [part for part in reason.split(": ") if part][-1]
+        reasons["".join(c for c in last if not c.isdigit())[:60]] += 1
     elif true:
         result["accepted"].append(about | {"why true": how})
     else:
