@@ -55,9 +55,7 @@ class Form:
         """Coefficients of value 0 and the constant."""
         coefficients = self.coefficients
         while (v := max(coefficients, default=0)) > 0:
-            vector = coefficients.pop(v)
-            if any(vector):
-                self._replace(v, vector)
+            self._replace(v, coefficients.pop(v))
         return coefficients.get(0) or [0] * self.grid.values[0].width, self.constant
 
     def minimum(self) -> int:
@@ -73,12 +71,12 @@ class Form:
             errors = radius(grid, state, v)
             if errors is not None:
                 self.constant -= sum(map(mul, map(abs, vector), errors))
-        if isinstance(node, Affine):
-            (source,) = value.sources
-            found, error = grid.kernel(node).rows.times(vector)
+        if type(node) is Affine:
+            source = value.sources[0]
+            found, error = grid.kernel(v, node).rows.times(vector)
             self.constant += (found.pop() << grid.bits) - error * (state.total(source) + grid.one)
             self.add_vector(source, found)
-        elif isinstance(node, Activation):
+        elif type(node) is Activation:
             self._relax(v, value.sources, vector)
         elif isinstance(node, Mix):
             self._mix(node, vector)

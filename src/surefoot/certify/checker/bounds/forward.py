@@ -69,7 +69,7 @@ def partial_sums(grid: Grid, state: State, v: int) -> list[int]:
         raise Refused("a sum of so many terms has no useful rounding error")
     coarse = max(0, grid.bits - 24)
     factors = [-(-size >> coarse) for size in state.sizes(grid.values[v].sources[0])]
-    found, error = grid.kernel(node).sizes.times([*factors, grid.one >> coarse])  # of half the weights
+    found, error = grid.kernel(v, node).sizes.times([*factors, grid.one >> coarse])  # of half the weights
     return [(entry + error) << (coarse + 1) for entry in found]
 
 
@@ -104,7 +104,7 @@ def _exact(grid: Grid, state: State, v: int) -> Bounds:
     low, high = state.low, state.high
     match node:
         case Affine():
-            return _affine(grid, node, low[value.sources[0]], high[value.sources[0]])
+            return _affine(grid, v, node, low[value.sources[0]], high[value.sources[0]])
         case Activation():
             s = value.sources[0]
             return _activation(grid, node, low[s], high[s])
@@ -125,13 +125,13 @@ def _exact(grid: Grid, state: State, v: int) -> Bounds:
             return low[v], high[v]
 
 
-def _affine(grid: Grid, node: Affine, low: list[int], high: list[int]) -> Bounds:
+def _affine(grid: Grid, v: int, node: Affine, low: list[int], high: list[int]) -> Bounds:
     """With x = (c + r e) / 2 for c = low + high, r = high - low, -1 <= e <= 1: (W c +- |W| r) / 2 + b.
 
     All sums are exact in units of 2^-(bits + drop), and the matrices hold half the weights. What they store
     is off by 1/2 each (unless exact), so the sums by half the absolute sum of their factors.
     """
-    kernel = grid.kernel(node)
+    kernel = grid.kernel(v, node)
     middle = [*map(add, low, high), 2 << grid.bits]
     spread = [*map(sub, high, low), 0]
     total = sum(map(abs, middle)) + sum(spread)

@@ -23,7 +23,7 @@ class Matrix:
     Each entry is off by at most 1/2, by nothing if `exact`.
     """
 
-    __slots__ = ("_packs", "_rows", "drop", "exact", "largest", "width")
+    __slots__ = ("_least", "_limit", "_narrow", "_packs", "_rows", "drop", "exact", "largest", "width")
 
     def __init__(self, rows: Sequence[Sequence[int]], width: int, drop: int, exact: bool) -> None:
         self._rows = rows
@@ -32,6 +32,9 @@ class Matrix:
         self.exact = exact
         self.largest = max((max(map(abs, row), default=1) for row in rows), default=1) or 1
         self._packs: dict[int, list[int]] = {}
+        self._least = drop // WORD + 1  # words of a field, where that is enough
+        self._limit = (1 << (WORD * self._least - 1)) // self.largest  # of the absolute sum of factors, then
+        self._narrow: list[int] | None = None
 
     def words(self, total: int) -> int:
         """Words of a field that holds every sum of entries whose factors have absolute sum `total`."""
@@ -51,9 +54,18 @@ class Matrix:
         is stored by at most 1/2 * 2^-drop per unit of a factor.
         """
         total = sum(map(abs, factors))
-        words = self.words(total)
-        found = unpack(self.packed(factors, words), self.width, words, self.drop)
-        return found, 1 if self.exact else 2 + (total >> (self.drop + 1))
+        error = 1 if self.exact else 2 + (total >> (self.drop + 1))
+        if total >= self._limit or byteorder != "little":
+            words = self.words(total)
+            return unpack(self.packed(factors, words), self.width, words, self.drop), error
+        least = self._least
+        rows = self._narrow
+        if rows is None:
+            rows = self._narrow = [pack(row, least) for row in self._rows]
+        halves = _halves(self.width, least)
+        packed = sum(map(mul, filter(None, factors), compress(rows, factors)))
+        raw = ((packed + halves) ^ halves).to_bytes(8 * least * self.width, "little")
+        return memoryview(raw).cast("q")[least - 1 :: least].tolist(), error
 
 
 def pack(entries: Sequence[int], words: int) -> int:

@@ -35,6 +35,7 @@ class Grid:
         self.root: State | None = None  # the whole search space
         self.linear_forms: dict[tuple[int, int, int], tuple[list[int], int]] = {}
         self._matrices = matrices
+        self._kernels: list[Kernel | None] = [None] * len(self.values)
         self._ratios: dict[int, list[tuple[int, int]]] = {}
 
     def ratios(self, node: Elementwise) -> list[tuple[int, int]]:
@@ -47,11 +48,14 @@ class Grid:
             found = self._ratios[id(node)] = pairs
         return found
 
-    def kernel(self, node: Affine) -> Kernel:
+    def kernel(self, v: int, node: Affine) -> Kernel:
         """The matrices of a node, made once for all calls of a network."""
-        found = self._matrices.get((id(node), self.bits))
+        found = self._kernels[v]
         if found is None:
-            found = self._matrices[id(node), self.bits] = Kernel.of(node, self.bits)
+            found = self._matrices.get((id(node), self.bits))
+            if found is None:
+                found = self._matrices[id(node), self.bits] = Kernel.of(node, self.bits)
+            self._kernels[v] = found
         return found
 
 
