@@ -12,13 +12,16 @@ from tests.certify.checker.meaning import exact_values, float32_values
 
 from surefoot.certify.checker.bounds.state import Grid, State
 from surefoot.certify.checker.number import BadCertificate, Refused
+from surefoot.certify.checker.proof import steps
 from surefoot.certify.checker.proof.steps import advance
 
 TOLERANCE = Fraction(1, 10**40)  # of the exact values of tanh and sigmoid
 
 
 def random_nodes(choice: random.Random, width: int) -> list[list[Any]]:
-    """A small network with every kind of node; divisors stay away from zero."""
+    """A small network with every kind of node, or a plain one of ReLUs."""
+    if choice.random() < 0.5:
+        return _plain(choice, width)
     widths, nodes = [width], []
     for _ in range(choice.randrange(2, 8)):
         source = len(widths) - 1 if choice.random() < 0.7 else choice.randrange(len(widths))
@@ -48,6 +51,17 @@ def random_nodes(choice: random.Random, width: int) -> list[list[Any]]:
             widths.append(size)
     nodes.append(affine(len(nodes), [_vector(choice, widths[-1]) for _ in range(2)], _vector(choice, 2)))
     return nodes
+
+
+def _plain(choice: random.Random, width: int) -> list[list[Any]]:
+    nodes: list[list[Any]] = []
+    for _ in range(choice.randrange(1, 4)):
+        rows = choice.randrange(2, 5)
+        scale = choice.choice((0.3, 1.0, 3.0))
+        weights = [[choice.gauss(0, scale) for _ in range(width)] for _ in range(rows)]
+        nodes += [affine(len(nodes), weights, _vector(choice, rows)), ["relu", len(nodes) + 1]]
+        width = rows
+    return [*nodes, affine(len(nodes), [_vector(choice, width) for _ in range(2)], _vector(choice, 2))]
 
 
 KINDS = [
@@ -254,5 +268,8 @@ def _belongs(x: Fraction, place: Fraction, number: int, grid: Grid, v: int, i: i
 @pytest.mark.parametrize(
     ("arithmetic", "bits"), [("real", 40), ("real", 16), ("real", 112), ("float32", 40), ("float32", 130)]
 )
-def test_states_are_true(arithmetic: str, bits: int) -> None:
-    assert sum(_walk(seed, arithmetic, bits) for seed in range(60)) > 200
+@pytest.mark.parametrize("many", [1, 1000])
+def test_states_are_true(arithmetic: str, bits: int, many: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`many`: rows are substituted all together, or one by one."""
+    monkeypatch.setattr(steps, "MANY", many)
+    assert sum(_walk(seed, arithmetic, bits) for seed in range(many, many + 30)) > 90

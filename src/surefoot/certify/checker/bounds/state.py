@@ -35,6 +35,8 @@ class Grid:
         self.root: State | None = None  # the whole search space
         self.linear_forms: dict[tuple[int, int, int], tuple[list[int], int]] = {}
         self._matrices = matrices
+        self.light: list[object] = [None] * len(self.values)  # see `rows`
+        self.lights: dict[int, object] = {}
         self._kernels: list[Kernel | None] = [None] * len(self.values)
         self._ratios: dict[int, list[tuple[int, int]]] = {}
 

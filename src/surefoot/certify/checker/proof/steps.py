@@ -15,11 +15,13 @@ from ..bounds.backward import entry_form, least
 from ..bounds.box import exact_ends, narrow_box
 from ..bounds.exact import evaluate, holds
 from ..bounds.forward import interval
+from ..bounds.rows import row_forms
 from ..bounds.state import Grid, State
 from ..number import BadCertificate, Refused, integer, items, ratio
 from .multipliers import add_cut, exactly_summed, read_slopes, summed
 
 Parts = tuple[State, State]
+MANY = 6  # rows of a step that are worth doing together
 
 
 class NotShown(Refused):
@@ -89,21 +91,33 @@ def _bound(grid: Grid, state: State, value: object, entries: list[Any]) -> None:
     if state.void:
         return
     low, high = state.low[v].copy(), state.high[v].copy()
-    for entry in entries:
-        parts = items(entry, "bound")
-        if len(parts) not in (2, 3):
-            raise BadCertificate("bound: an entry has two or three numbers")
-        i = integer(parts[0], 0, len(low) - 1, "entry")
-        side = integer(parts[1], 0, 1, "side")
-        form = entry_form(grid, state, v, i, side)
-        if len(parts) == 3:
-            add_cut(form, parts[2])
+    rows = [_row(entry, len(low) - 1) for entry in entries]
+    forms = row_forms(grid, state, v, [(i, side) for i, side, *_ in rows]) if _many(grid, v, rows) else None
+    for place, (i, side, *price) in enumerate(rows):
+        form = forms[place] if forms is not None else entry_form(grid, state, v, i, side)
+        if price:
+            add_cut(form, price[0])
         found = form.minimum() >> grid.bits
         if side:
             high[i] = min(high[i], -found)
         else:
             low[i] = max(low[i], found)
     _narrow(grid, state, v, low, high)
+
+
+def _row(data: object, last: int) -> list[Any]:
+    """An entry, a side, and perhaps a multiplier of the cut."""
+    parts = items(data, "bound")
+    if len(parts) not in (2, 3):
+        raise BadCertificate("bound: an entry has two or three numbers")
+    integer(parts[0], 0, last, "entry")
+    integer(parts[1], 0, 1, "side")
+    return parts
+
+
+def _many(grid: Grid, v: int, rows: list[Any]) -> bool:
+    """Whether it is faster to treat the rows together."""
+    return len(rows) >= MANY and not grid.is_linear[v]
 
 
 def _split(grid: Grid, state: State, value: object, entry: object, place: object) -> Parts:
