@@ -78,8 +78,8 @@ def _on_the_edge(g: Guesses, points: Array, worst: Array) -> Sat | None:
             continue
         for several in g.sets[:_EDGES]:
             for corner in corners(g.problem, several, point):
-                for digits in _DIGITS:
-                    near = np.clip(corner if digits is None else np.round(corner, digits), low, high)
+                rounded = [corner if d is None else np.round(corner, d) for d in _DIGITS]
+                for near in np.unique(np.clip(rounded, low, high), axis=0):
                     if (answer := exactly(g, near)) is not None:
                         return answer
                 if monotonic() > g.deadline:

@@ -32,6 +32,7 @@ from surefoot.solve.native.problem import Compiled
 _PIECES = 8  # tried around one point
 _NEAR = 1e-4  # of how far a neuron can move in the box: closer to zero it may be on either side
 _BORDERS = 3  # neurons whose side is left open
+_TOUCHES = 1e-7  # an atom that fails by less, relative to its steepest slope, may just hold
 
 Sides = dict[tuple[int, int], bool]  # value and entry of a neuron: on or off
 
@@ -111,7 +112,7 @@ def _corner(
     bends: Sequence[int],
     chosen: Sides,
 ) -> Array | None:
-    """Where the worst atom is best in one piece; None if the program has no solution."""
+    """Where the worst atom is best in one piece; None if it fails there."""
     from scipy.optimize import linprog
 
     slopes = _slopes(problem.network, values, chosen)
@@ -135,4 +136,5 @@ def _corner(
         b_ub=np.array(right),
         bounds=[*zip(problem.low, problem.high, strict=True), (-1.0, None)],
     )
-    return np.asarray(result.x[: len(point)]) if result.status == 0 else None
+    holds = result.status == 0 and result.x[-1] <= _TOUCHES
+    return np.asarray(result.x[: len(point)]) if holds else None
