@@ -11,11 +11,11 @@ from tests.examples import EXAMPLES, Example
 from surefoot.engines.bmc import Bmc
 from surefoot.problem.property import Never, Path, Probability, Within
 from surefoot.problem.term import Var
-from surefoot.query.query import Sat, Undecided, Unsat, Why
+from surefoot.query.query import Proof, Sat, Undecided, Unsat, Why
 from surefoot.run import verify
 from surefoot.solve import SOLVERS
 from surefoot.solve.scripted import Scripted
-from surefoot.verdict.verdict import Holds, Reason, Unknown, Vacuous, Violated
+from surefoot.verdict.verdict import Holds, Proved, Reason, Unknown, Vacuous, Violated
 from surefoot.work.budget import Budget
 
 X = Var("x")
@@ -90,6 +90,14 @@ def test_a_lying_solver_does_not_make_a_violation() -> None:
     verdict = engine.check(counter(), Budget(60))
     assert isinstance(verdict, Unknown)
     assert verdict.reason is Reason.SPURIOUS
+
+
+@pytest.mark.parametrize(("asked", "kind"), [(Never(X >= 3), Unknown), (Never(X >= 3, steps=0), Proved)])
+def test_a_proof_for_reals_settles_only_a_property_of_the_first_state(asked: Never, kind: type) -> None:
+    """Otherwise the other lengths would be about float32 and this one not."""
+    lie, proof = Sat({"x@0": 0}), Unsat(Proof({}, "real", ()))
+    verdict = Bmc(Scripted((lie, proof, SOME_RUN, Unsat())), depth=0).check(counter(asked), Budget(60))
+    assert isinstance(verdict, kind)
 
 
 def test_an_interrupt_keeps_what_is_known() -> None:

@@ -16,7 +16,7 @@ from surefoot.encode.refutation.witness import confirmed, undefined_after
 from surefoot.encode.unroll import Encoded, unroll
 from surefoot.engines.simple_path import simple_run
 from surefoot.problem.problem import Problem
-from surefoot.problem.property import Eventually, Never, Recurs
+from surefoot.problem.property import Eventually, Never, Recurs, Within
 from surefoot.problem.term import FALSE
 from surefoot.query.query import Answer, Assignment, Proof, Sat, Undecided, Unsat, Why
 from surefoot.solve.protocol import Ask, Solver, solve
@@ -111,17 +111,21 @@ class Levels:
     def _in_reals(self, steps: int) -> Proof | Verdict | None:
         """The same question without roundings: a violation that replays, a proof for reals, or nothing.
 
-        A proof for reals is of use only if it settles the whole property.
+        A proof for reals is of use only if it settles the whole property: other lengths are about float32.
         """
         exact = unroll(self.problem, steps, rounding=False)
         goal = violation(exact, loops=self.loops)
         match solve(self.solver, exact.query, goal, seconds=self.budget.remaining()):
-            case Unsat(proof) if steps == 0:
+            case Unsat(proof) if steps == 0 and self._is_one_query():
                 return proof
             case Sat(model) if isinstance(trace := confirmed(exact, model), Trace):
                 return Violated(trace)
             case _:
                 return None
+
+    def _is_one_query(self) -> bool:
+        """Is the property about the first state alone?"""
+        return isinstance(self.problem.property, Never | Within) and self.problem.property.steps == 0
 
     def _frontier(
         self, encoded: Encoded, ask: Ask, deeper: bool, proof: Proof | None
