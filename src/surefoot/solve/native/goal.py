@@ -8,11 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.network.outward import Array
+from surefoot.query.bounds import Interval, interval
 from surefoot.solve.native.bounding.bounds import bounded
 from surefoot.solve.native.bounding.layout import Layout
 from surefoot.solve.native.bounding.substitute import Bounded
 from surefoot.solve.native.problem import Compiled, Mask, Opposed, conjunctions, opposed
 
+_HARDLY = 1e-9  # relative
 MOST = 64  # conjunctions that a formula is multiplied out to
 
 
@@ -50,7 +52,19 @@ def _sure(problem: Compiled, plan: Layout) -> frozenset[int]:
     found = bounded(plan, problem.low[None], problem.high[None], {})
     least = found.below(-np.eye(len(problem.strict))).minimum(found.boxes[0])[0]
     holds = np.where(problem.strict, least > 0, least >= 0) & ~problem.equal
-    return frozenset(np.flatnonzero(holds).tolist())
+    return frozenset(np.flatnonzero(holds).tolist()) | _exactly_sure(problem)
+
+
+def _exactly_sure(problem: Compiled) -> frozenset[int]:
+    """Atoms over inputs alone that the exact bounds imply: floats miss those that just hold."""
+    box: dict[str, Interval] = {name: (None, None) for call in problem.calls for name in call.outputs}
+    box |= dict(zip(problem.names, problem.exact, strict=True))
+    found = set()
+    for j, form in enumerate(problem.forms):
+        _, most = interval(form, box)
+        if most is not None and not problem.equal[j] and (most < 0 if problem.strict[j] else most <= 0):
+            found.add(j)
+    return frozenset(found)
 
 
 def failing(problem: Compiled, least: Array) -> Mask:
@@ -63,5 +77,7 @@ def failing(problem: Compiled, least: Array) -> Mask:
 
 
 def holding(sets: Goal, found: Bounded) -> Mask:
-    """Which rows are <= 0 in the whole box: they refute nothing."""
-    return np.asarray(found.below(-sets.rows).minimum(found.boxes[0]) >= 0)
+    """Which rows are <= 0 in the whole box, or hardly more: they refute nothing."""
+    planes, box = found.below(-sets.rows), found.boxes[0]
+    size = np.matmul(np.abs(planes.coefficients), box.magnitude[..., None])[..., 0] + np.abs(planes.constant)
+    return np.asarray(planes.minimum(box) >= -_HARDLY * size)

@@ -37,6 +37,7 @@ from surefoot.solve.native.goal import Goal, failing, goal
 from surefoot.solve.native.guess.candidates import Guesses, among, attacked, exactly
 from surefoot.solve.native.problem import Compiled, Mask, truth
 from surefoot.solve.native.proof.ledger import Ledger, closed_exactly, confirm, halved, vanished
+from surefoot.solve.native.proof.regions import separated
 
 _MEMORY = 1_200_000_000  # bytes of open boxes
 _GIVEN_UP = 64  # boxes at the precision floor after which the search ends
@@ -124,9 +125,11 @@ def _root(s: Search) -> Domains:
     }
     alive, zero = np.ones((1, len(s.goal.sets)), dtype=np.bool_), np.zeros(1, dtype=np.int64)
     root = Domains(box, known, alive, zero, zero).pick(~empty(box))
-    if s.ledger is None and len(root) and 1 < len(s.goal.sets) <= _REGIONS:
-        return _by_region(s, root)
-    return root
+    if not len(root) or len(s.goal.sets) < 2:
+        return root
+    if s.ledger is not None:
+        return separated(s.ledger, root)
+    return _by_region(s, root) if len(s.goal.sets) <= _REGIONS else root
 
 
 def _by_region(s: Search, root: Domains) -> Domains:
@@ -184,8 +187,8 @@ def _judged(s: Search, domains: Domains, found: Bounded) -> Answer | None:
         alive &= ~refuted
         box, slopes = merged(domains.box, views, alive)
     else:
-        slopes = merged(domains.box, views, alive)[1]
         alive, box = confirm(s.ledger, domains, found, views, refuted, lenient)
+        slopes = merged(domains.box, views, alive)[1]
     box = on_grid(s.problem, box)
     keep = alive.any(axis=1) & ~empty(box)
     if s.ledger is not None:
