@@ -183,11 +183,12 @@ def _judged(s: Search, domains: Domains, found: Bounded) -> Answer | None:
         refuted[:, seen.number] = seen.closed | (seen.real & lenient)
         nearly[:, seen.number] = seen.real
         s.in_reals |= bool((lenient & seen.real & ~seen.closed & seen.here).any())
+    known = {v: found.boxes[v] for v in domains.known}
     if s.ledger is None:
         alive &= ~refuted
         box, slopes = merged(domains.box, views, alive)
     else:
-        alive, box = confirm(s.ledger, domains, found, views, refuted, lenient)
+        alive, box, known = confirm(s.ledger, domains, found, views, refuted, lenient)
         slopes = merged(domains.box, views, alive)[1]
     box = on_grid(s.problem, box)
     keep = alive.any(axis=1) & ~empty(box)
@@ -199,7 +200,6 @@ def _judged(s: Search, domains: Domains, found: Bounded) -> Answer | None:
     answer: Answer | None = among(s.guesses, points) if len(points) else None
     if answer is not None:
         return answer
-    known = {v: found.boxes[v] for v in domains.known}
     stubborn = np.where((nearly | ~alive).all(axis=1), domains.stubborn + 1, 0)
     rest = Domains(box, known, alive, domains.node, stubborn).pick(keep)
     return _branch(s, rest, slopes[keep], all_linear(s.problem, found)[keep])

@@ -40,6 +40,18 @@ def mirrored(plan: Layout, box: Box, known: Mapping[int, Box], wanted: Mapping[i
     return _bounded(plan, box, known, wanted)
 
 
+def replaced(found: Bounded, value: int, box: Box, used: Wanted) -> Bounded:
+    """The same with another box for the last value that back-substitution has bounded."""
+    plan = found.layout
+    kept = {v: w for v, w in found.used.items() if v != value} | {value: used}
+    part = Bounded(plan, [*found.boxes[:value], box], found.relaxations[:value], {}, kept)
+    part.radii.update((v, r) for v, r in found.radii.items() if v <= value)
+    for number, node in enumerate(plan.network.nodes[value:], start=value + 1):
+        part.relaxations.append(line(node, part.boxes) if plan.certified else relaxed(node, part.boxes))
+        part.boxes.append(forwarded(part, number))
+    return part
+
+
 def _bounded(
     plan: Layout, first: Box, known: Mapping[int, Box], wanted: Mapping[int, Wanted] | None
 ) -> Bounded:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.network.outward import Array, Box
-from surefoot.solve.native.bounding.bounds import mirrored
+from surefoot.solve.native.bounding.bounds import forwarded, mirrored, replaced
 from surefoot.solve.native.bounding.domains import Domains
 from surefoot.solve.native.bounding.layout import Layout
 from surefoot.solve.native.bounding.substitute import Bounded, Wanted
@@ -23,7 +23,7 @@ from surefoot.solve.native.bounding.views import View
 from surefoot.solve.native.goal import Goal
 from surefoot.solve.native.problem import Compiled, Mask
 from surefoot.solve.native.proof.steps import Refutation, cut_step, drop_step, slopes_steps
-from surefoot.solve.native.proof.trial import cut_box, refutation, refuted_by
+from surefoot.solve.native.proof.trial import cut_box, needed_last, refutation, refuted_by
 
 _SHRINK = 0.97  # a cut is worth a step if it leaves at most this part of some side of the box
 
@@ -48,17 +48,16 @@ class Ledger:
 
 def confirm(
     ledger: Ledger, domains: Domains, found: Bounded, views: Sequence[View], refuted: Mask, lenient: Mask
-) -> tuple[Mask, Box]:
-    """Write the steps for a batch of boxes: which sets stay alive, and where they may be satisfied.
+) -> tuple[Mask, Box, dict[int, Box]]:
+    """Write the steps for a batch of boxes: which sets stay alive, where, and bounds to be inherited.
 
     `refuted` says what the search knows; `lenient`: boxes where real arithmetic is enough.
     """
     alive = domains.alive.copy()
     trials = {v.number: refutation(v) for v in views}
     pending = np.flatnonzero(~(alive & ~refuted).any(axis=1))
-    for wanted in ({}, found.used) if pending.size else ():
-        some = domains.pick(pending)
-        part = mirrored(ledger.plan, some.box, some.known, {v: w.pick(pending) for v, w in wanted.items()})
+    for level in (_inherited, _fewer, _all) if pending.size else ():
+        part = level(ledger, domains, found, trials, alive, pending)
         closed = np.ones(pending.size, dtype=np.bool_)
         for number, trial in trials.items():
             here = alive[pending, number]
@@ -73,44 +72,130 @@ def confirm(
             break
     rest = np.flatnonzero(alive.any(axis=1))
     if not rest.size:
-        return alive, domains.box
-    _write_bounds(ledger, domains, found, rest, np.arange(len(domains)))
+        return alive, domains.box, domains.known
+    return _go_on(ledger, domains, found, trials, alive, refuted, lenient, rest)
+
+
+def _go_on(
+    ledger: Ledger,
+    domains: Domains,
+    found: Bounded,
+    trials: Mapping[int, Refutation],
+    alive: Mask,
+    refuted: Mask,
+    lenient: Mask,
+    rest: NDArray[np.intp],
+) -> tuple[Mask, Box, dict[int, Box]]:
+    """Boxes that stay open: bounds to be inherited, sets that are refuted here, and a cut."""
     part = found.pick(rest)
+    gone = np.zeros((rest.size, alive.shape[1]), dtype=np.bool_)
     for number, trial in trials.items():
         here = alive[rest, number] & refuted[rest, number]
         if here.any():
-            closed = here & refuted_by(part, trial.pick(rest), lenient[rest])
-            for member in rest[closed]:
-                _write_drops(ledger, domains, trials, member, [number])
-            alive[rest[closed], number] = False
-    return alive, _cut(ledger, domains, part, trials, alive, rest)
+            gone[:, number] = here & refuted_by(part, trial.pick(rest), lenient[rest])
+    alive[rest] &= ~gone
+    hull, worth = _hull(part, trials, alive[rest], rest)
+    light = ~worth & ~gone.any(axis=1)
+    part = _lighter(ledger, domains, part, light, rest)
+    _write_bounds(ledger, domains, part, np.arange(rest.size), rest)
+    box = Box(domains.box.low.copy(), domains.box.high.copy())
+    box.low[rest[worth]], box.high[rest[worth]] = hull.low[worth], hull.high[worth]
+    for index in np.flatnonzero(~light).tolist():
+        member = int(rest[index])
+        _write_drops(ledger, domains, trials, member, np.flatnonzero(gone[index]))
+        if worth[index]:
+            entries = [([n], trials[n].at(member)) for n in np.flatnonzero(alive[member]).tolist()]
+            ledger.steps[int(domains.node[member])].append(cut_step(ledger.problem, entries))
+    known = {}
+    for value in domains.known:
+        kept = Box(found.boxes[value].low.copy(), found.boxes[value].high.copy())
+        kept.low[rest], kept.high[rest] = part.boxes[value].low, part.boxes[value].high
+        known[value] = kept
+    return alive, box, known
 
 
-def _cut(
+def _lighter(ledger: Ledger, domains: Domains, part: Bounded, light: Mask, rest: NDArray[np.intp]) -> Bounded:
+    """Where nothing is refuted or cut off: bounds of the last layer only where they decide a sign.
+
+    No other bound depends on them, and a part that needs them computes better ones.
+    """
+    last = max(part.used, default=0)
+    if last not in ledger.plan.signs or last != max(ledger.plan.kept) or not light.any():
+        return part
+    before = forwarded(part, last).intersect(domains.pick(rest).known[last])
+    now, used = part.boxes[last], part.used[last]
+    decided = (now.low >= 0) | (now.high <= 0) | ~light[:, None]
+    box = Box(np.where(decided, now.low, before.low), np.where(decided, now.high, before.high))
+    return replaced(part, last, box, Wanted(used.low & decided, used.high & decided))
+
+
+def _inherited(
     ledger: Ledger,
     domains: Domains,
-    part: Bounded,
+    found: Bounded,
     trials: Mapping[int, Refutation],
     alive: Mask,
-    rest: NDArray[np.intp],
-) -> Box:
-    """The hull of what the living sets leave, where that is worth a step."""
+    members: NDArray[np.intp],
+) -> Bounded:
+    """Nothing but what a box has from the one that it is a part of."""
+    some = domains.pick(members)
+    return mirrored(ledger.plan, some.box, some.known, {})
+
+
+def _fewer(
+    ledger: Ledger,
+    domains: Domains,
+    found: Bounded,
+    trials: Mapping[int, Refutation],
+    alive: Mask,
+    members: NDArray[np.intp],
+) -> Bounded:
+    """Of the last layer only bounds without which the refutations would lose too much."""
+    part = found.pick(members)
+    last = max(part.used, default=0)
+    if last not in ledger.plan.signs or last != max(ledger.plan.kept):
+        return part
+    before = forwarded(part, last).intersect(domains.pick(members).known[last])
+    needed = Wanted(*(np.zeros(before.low.shape, dtype=np.bool_) for _ in range(2)))
+    for number, trial in trials.items():
+        here = alive[members, number]
+        if here.any():
+            wanted = needed_last(part, trial.pick(members), last, before)
+            needed.low[here] |= wanted.low[here]
+            needed.high[here] |= wanted.high[here]
+    used = part.used[last]
+    low, high = used.low & needed.low, used.high & needed.high
+    now = part.boxes[last]
+    box = Box(np.where(low, now.low, before.low), np.where(high, now.high, before.high))
+    return replaced(part, last, box, Wanted(low, high))
+
+
+def _all(
+    ledger: Ledger,
+    domains: Domains,
+    found: Bounded,
+    trials: Mapping[int, Refutation],
+    alive: Mask,
+    members: NDArray[np.intp],
+) -> Bounded:
+    """All that the search has computed."""
+    return found.pick(members)
+
+
+def _hull(
+    part: Bounded, trials: Mapping[int, Refutation], alive: Mask, rest: NDArray[np.intp]
+) -> tuple[Box, Mask]:
+    """The hull of what the living sets leave, and where that is worth a step."""
     low, high = np.full_like(part.boxes[0].low, np.inf), np.full_like(part.boxes[0].high, -np.inf)
     for number in range(alive.shape[1]):
-        here = alive[rest, number]
+        here = alive[:, number]
         if here.any():
             left = cut_box(part, trials[number].pick(rest))
             low = np.where(here[:, None], np.minimum(low, left.low), low)
             high = np.where(here[:, None], np.maximum(high, left.high), high)
     whole = part.boxes[0]
     shorter = (high - low) < _SHRINK * (whole.high - whole.low)
-    worth = shorter.any(axis=1) & alive[rest].any(axis=1)
-    box = Box(domains.box.low.copy(), domains.box.high.copy())
-    box.low[rest[worth]], box.high[rest[worth]] = low[worth], high[worth]
-    for member in rest[worth].tolist():
-        entries = [([n], trials[n].at(member)) for n in np.flatnonzero(alive[member]).tolist()]
-        ledger.steps[int(domains.node[member])].append(cut_step(ledger.problem, entries))
-    return box
+    return Box(low, high), np.asarray(shorter.any(axis=1) & alive.any(axis=1))
 
 
 def _write_bounds(

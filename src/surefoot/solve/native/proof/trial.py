@@ -5,14 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from surefoot.network.linear import Planes
-from surefoot.network.outward import Box
+from surefoot.network.outward import Array, Box
+from surefoot.problem.network import Activation
 from surefoot.solve.native.bounding.lines import COARSE
 from surefoot.solve.native.bounding.refute import contracted
-from surefoot.solve.native.bounding.substitute import Bounded
+from surefoot.solve.native.bounding.substitute import Bounded, Wanted
 from surefoot.solve.native.bounding.views import View
 from surefoot.solve.native.problem import Mask
 from surefoot.solve.native.proof.steps import UNIT, Refutation
 
+_AFFORD = 0.4  # how much of the margin of a refutation may be spent on bounds that are left out
 _MARGIN = 1e-7  # relative: room for the fixed-point arithmetic of a reader
 
 
@@ -50,3 +52,34 @@ def cut_box(part: Bounded, trial: Refutation) -> Box:
         size = (np.abs(plane.coefficients) * box.magnitude[:, None]).sum(axis=2) + np.abs(plane.constant)
     looser = Planes(plane.coefficients, plane.constant)
     return contracted(looser, least - _MARGIN * size, box)
+
+
+def needed_last(part: Bounded, trial: Refutation, value: int, before: Box) -> Wanted:
+    """Which bounds of a value, the last one that ReLUs read, a refutation needs.
+
+    What a bound is worth: the coefficient that meets the line above the ReLU, times how much higher that line
+    would be with the bound from before. The cheapest are left out while the refutation can afford it.
+    """
+    trace: dict[int, Array] = {}
+    found, now = part.with_slopes(trial.below), part.boxes[value]
+    room = found.below(trial.row[:, None], trace).minimum(part.boxes[0])[:, 0]
+    weight = np.zeros_like(now.low)
+    for number, node in enumerate(part.layout.network.nodes, start=1):
+        if isinstance(node, Activation) and node.source == value and number in trace:
+            weight += np.maximum(-trace[number][:, 0], 0.0)
+    least = _gap(now.low, now.high)
+    losses = np.concatenate(
+        [weight * (_gap(before.low, now.high) - least), weight * (_gap(now.low, before.high) - least)], axis=1
+    )
+    order = np.argsort(losses, axis=1, kind="stable")
+    spent = np.cumsum(np.take_along_axis(losses, order, axis=1), axis=1)
+    needed = np.zeros(losses.shape, dtype=np.bool_)
+    np.put_along_axis(needed, order, spent > _AFFORD * room[:, None], axis=1)
+    width = now.low.shape[1]
+    return Wanted(needed[:, :width], needed[:, width:])
+
+
+def _gap(low: Array, high: Array) -> Array:
+    """How far the line above a ReLU is from it at most."""
+    with np.errstate(all="ignore"):
+        return np.where((low < 0) & (high > 0), -low * high / (high - low), 0.0)
