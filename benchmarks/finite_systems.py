@@ -50,8 +50,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             validate(problem)
             true = truth(problem)
             for engine in engines:
-                if engine.objection(problem) is None:
-                    word, complaint = answer(problem, engine, SECONDS)
+                said = answer(problem, engine, SECONDS, true)
+                if said is not None:
+                    word, complaint = said
                     seen[kind, true, engine.name, word] += 1
                     if complaint is not None:
                         wrong.append(f"{problem.name}, {engine.name}: {complaint}")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from tests.laws.brute_force import truth
-
 from surefoot.engines.protocol import Engine
+from surefoot.errors import Unsupported
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Within
 from surefoot.run import verify
@@ -12,10 +11,13 @@ from surefoot.verdict.verdict import Holds, Proved, Result, Vacuous, Violated
 from surefoot.work.budget import Budget
 
 
-def answer(problem: Problem, engine: Engine, seconds: float) -> tuple[str, str | None]:
-    """The word for an engine's answer, and what is wrong with it."""
-    result = verify(problem, engine, Budget(seconds))
-    return word(result), contradiction(problem, result)
+def answer(problem: Problem, engine: Engine, seconds: float, true: str) -> tuple[str, str | None] | None:
+    """The word for an engine's answer, and what the truth has against it; None: it does not take the problem."""
+    try:
+        result = verify(problem, engine, Budget(seconds))
+    except Unsupported:
+        return None
+    return word(result), contradiction(problem, result, true)
 
 
 def word(result: Result) -> str:
@@ -26,9 +28,8 @@ def word(result: Result) -> str:
             return type(other).__name__.lower()
 
 
-def contradiction(problem: Problem, result: Result) -> str | None:
+def contradiction(problem: Problem, result: Result, true: str) -> str | None:
     """None if the truth about the problem allows this answer."""
-    true = truth(problem)
     match result.verdict:
         case Violated():
             if not result.certified:
