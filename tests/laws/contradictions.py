@@ -12,7 +12,7 @@ from surefoot.work.budget import Budget
 
 
 def answer(problem: Problem, engine: Engine, seconds: float, true: str) -> tuple[str, str | None] | None:
-    """The word for an engine's answer, and what the truth has against it; None: it does not take the problem."""
+    """The word for an engine's answer, and what the truth has against it; None: not for this engine."""
     try:
         result = verify(problem, engine, Budget(seconds))
     except Unsupported:
