@@ -160,6 +160,7 @@ def _changes(
     changes, touched = [], False
     for _ in range(source.choice([1, 1, 1, 2, 3])):
         on_claim = source.random() < 0.6
+        touched |= on_claim  # also by a mutation that fails half-way
         try:
             if on_claim and base.folder is not None and source.random() < 0.85:
                 what: str | None = files.mutate_files(home, certificate, source)
@@ -169,11 +170,10 @@ def _changes(
                 what = f"{certificate['arithmetic']} arithmetic, {certificate['claim']['inputs']} inputs"
             else:
                 what = source.choice(CLAIM if on_claim else PROOF)(certificate, source)
-        except (IndexError, KeyError, TypeError, ValueError, ZeroDivisionError):
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
             continue  # an earlier mutation left nothing that this one understands
         if what is not None:
             changes.append(what)
-            touched |= on_claim
     return changes, touched
 
 

@@ -110,7 +110,7 @@ def _of_proof(certificate: Certificate, source: random.Random) -> str:
     for _ in range(50):
         try:
             what = source.choice(PROOF)(certificate, source)
-        except (IndexError, KeyError, TypeError, ValueError, ZeroDivisionError):
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
             continue
         if what is not None:
             return what

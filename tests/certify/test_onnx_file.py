@@ -111,6 +111,13 @@ def test_an_output_may_be_chosen_and_what_it_does_not_need_is_left_out() -> None
             read_onnx(data, name)
 
 
+def test_squeezing_no_axis_changes_nothing() -> None:
+    data = model(
+        [node("Squeeze", "x a", "s"), node("Concat", "s s", axis=1)], (1, 4), {"a": np.array([], np.int64)}
+    )
+    assert written(read_onnx(data)) == network_written(read_onnx_bytes(data))
+
+
 def test_gzip_and_plain_bytes_are_the_same() -> None:
     assert written(read_onnx(gzip.compress(dense()))) == written(read_onnx(dense()))
 
@@ -177,6 +184,10 @@ HOSTILE = {
     "division by zero": model([node("Div", "x c")], constants={"c": np.zeros(4, np.float32)}),
     "overflowing constant": model(
         [node("Mul", "c c", "d"), node("Add", "x d")], constants={"c": np.full(4, 1e30, np.float32)}
+    ),
+    "integers that overflow": model(
+        [node("Mul", "i i", "s"), node("Slice", "x z s")],
+        constants={"i": np.array([2**20]), "z": np.array([0])},
     ),
     "product of signals": model([node("Relu", "x", "r"), node("MatMul", "x r")], (4, 4)),
     "bounds of Clip": model([node("Clip", "x a b")], constants={"a": np.float32(1), "b": np.float32(0)}),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from ..file import ReadError, shown
@@ -44,10 +44,17 @@ def _folded(given: Arguments) -> Tensor:
     if whole:
         if given.op == "Div":
             raise ReadError("a quotient of integers is not read by the checker")
-        return Tensor(shape, [int(apply(*row)) for row in zip(*columns, strict=True)], True)
+        return _whole(shape, [int(apply(*row)) for row in zip(*columns, strict=True)])
     if given.op == "Div" and not all(columns[1]):
         raise ReadError("division by zero")
     return Tensor(shape, [rounded(apply(*row)) for row in zip(*columns, strict=True)], False)
+
+
+def _whole(shape: shapes.Shape, numbers: Sequence[float] | Sequence[int]) -> Tensor:
+    """Integers that overflow no type: those of a file may be of 32 bits."""
+    if any(not -(2**31) <= n < 2**31 for n in numbers):
+        raise ReadError("an integer of more than 32 bits is not read by the checker")
+    return Tensor(shape, numbers, True)
 
 
 FOLDED: dict[str, Callable[..., float]] = {
@@ -88,12 +95,12 @@ def _cast(_: Builder, given: Arguments) -> list[Value]:
     if isinstance(value, Signal) or value.whole == (kind != FLOAT):
         if kind == BOOL:
             raise ReadError("Cast to truth values is not read by the checker")
-        return [value]
+        return [value if isinstance(value, Signal) or kind != INT32 else _whole(value.shape, value.numbers)]
     if kind == FLOAT:
         return [Tensor(value.shape, [rounded(n) for n in value.numbers], False)]
     if kind == BOOL or any(n != int(n) for n in value.numbers):
         raise ReadError("Cast of fractions to integers is not read by the checker")
-    return [Tensor(value.shape, [int(n) for n in value.numbers], True)]
+    return [_whole(value.shape, [int(n) for n in value.numbers])]
 
 
 def _moving(move: Callable[[shapes.Shape, Arguments], shapes.Moved]) -> Translation:

@@ -100,7 +100,8 @@ def flatten(shape: Shape, axis: int) -> Moved:
 
 
 def squeeze(shape: Shape, axes: Sequence[int] | None) -> Moved:
-    gone = {axis_within(a, len(shape)) for a in axes} if axes else {a for a, d in enumerate(shape) if d == 1}
+    named = [a for a, d in enumerate(shape) if d == 1] if axes is None else axes
+    gone = {axis_within(a, len(shape)) for a in named}
     if any(shape[a] != 1 for a in gone):
         raise ReadError(f"shape {list(shape)} cannot lose axes {sorted(gone)}")
     return Moved(tuple(d for a, d in enumerate(shape) if a not in gone), list(range(math.prod(shape))))
