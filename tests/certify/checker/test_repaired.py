@@ -3,6 +3,8 @@
 from fractions import Fraction
 from typing import Any
 
+from tests.certify.checker.making import affine, claim, verdict
+
 from surefoot.certify.checker.check import check
 
 
@@ -30,3 +32,16 @@ def test_no_point_falls_between_thresholds_of_two_precisions() -> None:
         ],
     }
     assert not check(written_out(["or", atom, atom], case, [["x", "0", "1", "real"]])).accepted
+
+
+def test_a_bias_that_no_word_holds() -> None:
+    """y = -(x + 10^7): the constant of a row wrapped round and became a lower bound above the upper one."""
+    size = 7
+    rows = [[-1.0 if i == j and i < size - 1 else 0.0 for j in range(size)] for i in range(size)]
+    nodes = [affine(0, [[1.0]] * size, [1e7] * size), ["relu", 1], affine(2, rows, [0.0] * size)]
+    formula = ["<=", {"y0": 1}]
+    steps = [["bound", 4, [[i, 0] for i in range(size)]], ["drop", [0], {"atoms": [[0, 1]]}]]
+    case = {"atoms": [formula], "sets": [[0]], "steps": steps}
+    claimed = claim([["x", -1, 1, "real"]], nodes, formula, [f"y{i}" for i in range(size)])
+    for arithmetic in ("real", "float32"):
+        assert not verdict(claimed, case, arithmetic).accepted

@@ -198,7 +198,11 @@ class _Rows:
             weights = light.columns[j]
             total = sum(map(mul, [weights[i] for i in places], factors))
             self.columns[j] = shifted(total, count, WEIGHT)
-        constants = unpacked(self.columns.pop(node.columns), count)
+        shift = self.columns.pop(node.columns)
+        if not fits([shift], count, 62):  # no word holds what the bias adds
+            self.largest = LIMIT
+            return
+        constants = unpacked(shift, count)
         self.constants = [c + (b << grid.bits) for c, b in zip(self.constants, constants, strict=True)]
         # Stored weights are off by 1/2 at most: together by less than 1/2 of the sum of all coefficients.
         error = 1 if light.exact else 2 + (len(places) * self.largest >> (WEIGHT + 1))
