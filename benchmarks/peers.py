@@ -70,7 +70,7 @@ def checked(file: Path) -> Row:
     used = _children() - before
     said = (done.stdout + done.stderr).strip().splitlines()
     verdict = (
-        "accepted" if done.returncode == 0 else f"refused: {said[-1][:200] if said else done.returncode}"
+        "accepted" if done.returncode == 0 else f"refused: {said[0][:200] if said else done.returncode}"
     )
     return {"check": verdict, "check_seconds": used}
 
