@@ -24,7 +24,7 @@ def about_files(
     if source.get("kind") != "vnnlib":
         return None
     network, specification = str(source["network"]), str(source["specification"])
-    cases = [_renamed(case) for case in content["cases"]]
+    cases = [_renamed(_needed(case)) for case in content["cases"]]
     if any(case is None for case in cases):
         return None
     kinds = {kind for name, _, _, kind in content["claim"]["variables"] if _INPUT.match(name)}
@@ -40,6 +40,32 @@ def about_files(
         "arithmetic": content["arithmetic"],
         "cases": cases,
     }
+
+
+def _needed(case: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The case without atoms that no step uses: some bound outputs, which the files do not do."""
+    steps = case["steps"]
+    if any(step[0] == "point" for step in steps):  # it may rest on any atom
+        return case
+    parts = [m for step in steps if step[0] == "cut" for _, m in step[1]]
+    parts += [step[2] for step in steps if step[0] in ("drop", "exact")]
+    used = sorted({atom for multipliers in parts for atom, _ in multipliers.get("atoms", ())})
+    place = {atom: number for number, atom in enumerate(used)}
+
+    def moved(multipliers: Mapping[str, Any]) -> dict[str, Any]:
+        if "atoms" not in multipliers:
+            return dict(multipliers)
+        return {**multipliers, "atoms": [[place[atom], weight] for atom, weight in multipliers["atoms"]]}
+
+    rewritten = []
+    for step in steps:
+        if step[0] == "cut":
+            step = ["cut", [[sets, moved(multipliers)] for sets, multipliers in step[1]]]
+        elif step[0] in ("drop", "exact"):
+            step = [*step[:2], moved(step[2])]
+        rewritten.append(step)
+    sets = [[place[atom] for atom in several if atom in place] for several in case["sets"]]
+    return {**case, "atoms": [case["atoms"][atom] for atom in used], "sets": sets, "steps": rewritten}
 
 
 def _renamed(case: Mapping[str, Any]) -> dict[str, Any] | None:
