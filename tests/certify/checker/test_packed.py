@@ -60,7 +60,7 @@ def test_columns_of_words() -> None:
             ((wide + sum(1 << (128 * k + 127) for k in range(count))) >> (128 * i)) % 2**128 - 2**127
             for i in range(count)
         ]
-        assert rows.shifted(wide, count, 52) == sum((x >> 52) << (128 * i) for i, x in enumerate(fields))
+        assert rows.shifted([wide], count, 52)[0] == sum((x >> 52) << (128 * i) for i, x in enumerate(fields))
         for bits in (3, 61, 62, 100):
             assert rows.fits([column], count, bits) == all(-(1 << bits) <= x < 1 << bits for x in entries)
             assert rows.fits([wide], count, bits) == all(-(1 << bits) <= x < 1 << bits for x in fields)

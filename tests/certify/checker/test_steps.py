@@ -338,3 +338,18 @@ def test_a_relu_that_is_zero_everywhere_has_two_true_lines() -> None:
         accepted([["<=", {"y": -1, "": "0.25"}]], [["drop", [0], told]], variables=point)  # y >= 0.25
         refused("no positive bound", [["<=", {"y": 1}]], [["drop", [0], told]], variables=point)  # y <= 0
         refused("no positive bound", [["<=", {"y": -1}]], [["drop", [0], told]], variables=point)  # y >= 0
+
+
+def test_the_finer_grid_for_all_where_it_is_needed_often() -> None:
+    atom = ["<=", {"y": -1, "": str(f"{2**60 + 1}/{2**60}")}]
+    steps: list[Any] = []
+    for n in range(40):
+        steps += [["split", 0, 0, f"{n + 1}/50"], ["forward", 1, 4], ["drop", [0], ONE]]
+    found = _verdict([atom], [*steps, ["forward", 1, 4], ["drop", [0], ONE]])
+    assert found.accepted, found.reason
+    assert (found.repeated, found.states) == (2, 41)  # the parts that contain -1 or 1
+    flat = [affine(0, [[0.0]], [1.0])]  # y = 1: every drop is as close
+    without = [step for step in steps if step[0] != "forward"]
+    found = _verdict([atom], [*without, ["drop", [0], ONE]], nodes=flat)
+    assert found.accepted, found.reason
+    assert (found.repeated, found.states) == (0, 41)

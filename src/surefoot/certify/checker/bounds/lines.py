@@ -61,18 +61,20 @@ def _relu(grid: Grid, state: State, v: int, below: tuple[int, ...] | None) -> Ra
     source = grid.values[v].sources[0]
     low, high = state.low[source], state.high[source]
     on = [1 if least >= 0 else 0 for least in low]
-    bent, lost = [], 0
-    for i, (least, most) in enumerate(zip(low, high, strict=True)):
+    bent, zero, lost = [], [], 0
+    for i in [i for i, (least, most) in enumerate(zip(low, high, strict=True)) if least <= 0 <= most]:
+        least, most = low[i], high[i]
         if least < 0 < most:
             chord = -((-most << bits) // (most - least))
             slope = (grid.one if most > -least else 0) if below is None else below[i] << (bits - 7)
             bent.append((i, slope, chord, -(chord * least >> bits)))
             lost += max(most, -least)
-    zero = tuple(i for i, (least, most) in enumerate(zip(low, high, strict=True)) if least >= 0 >= most)
+        elif least == most:
+            zero.append(i)
     return Ramps(_switched(on, zero, below), bent, lost, zero)
 
 
-def _switched(on: list[int], zero: tuple[int, ...], below: tuple[int, ...] | None) -> list[int]:
+def _switched(on: list[int], zero: list[int], below: tuple[int, ...] | None) -> list[int]:
     """Where the argument is 0 everywhere both lines are true: x, or 0 if that is the slope given."""
     if not zero or below is None:
         return on

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import compress, repeat
-from operator import add, mul, sub
+from operator import add, itemgetter, mul, sub
 from sys import byteorder
 
 from ..network import Activation, Affine
@@ -69,7 +69,7 @@ def unpacked(column: int, count: int) -> list[int]:
     return memoryview(((column + sign) ^ sign).to_bytes(16 * count, "little")).cast("q")[::2].tolist()
 
 
-def shifted(column: int, count: int, bits: int) -> int:
+def shifted(columns: Sequence[int], count: int, bits: int) -> list[int]:
     """Every field divided by 2^bits and rounded down.
 
     With 2^127 added no field is negative; shifted, a field has bits of the next one above its own, which are
@@ -77,7 +77,8 @@ def shifted(column: int, count: int, bits: int) -> int:
     """
     half, _ = _constants(count, 127)
     _, mask = _constants(count, bits)
-    return (((column + half) >> bits) & mask) - (half >> bits)
+    rest = half >> bits
+    return [(((column + half) >> bits) & mask) - rest for column in columns]
 
 
 def fits(columns: Iterable[int], count: int, bits: int) -> bool:
@@ -194,10 +195,13 @@ class _Rows:
         chosen = [(i, column) for i, column in chosen if column]
         places, factors = [i for i, _ in chosen], [column for _, column in chosen]
         self.lists, self.columns = {}, {}
-        for j in (*self.wanted(source), node.columns):
-            weights = light.columns[j]
-            total = sum(map(mul, [weights[i] for i in places], factors))
-            self.columns[j] = shifted(total, count, WEIGHT)
+        wanted = [*self.wanted(source), node.columns]
+        if places:
+            pick = itemgetter(*places, places[0])  # one more, so that it is a tuple
+            totals = [sum(map(mul, pick(light.columns[j]), factors)) for j in wanted]
+            self.columns = dict(zip(wanted, shifted(totals, count, WEIGHT), strict=True))
+        else:
+            self.columns = dict.fromkeys(wanted, 0)
         shift = self.columns.pop(node.columns)
         if not fits([shift], count, 62):  # no word holds what the bias adds
             self.largest = LIMIT

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from operator import add, gt, neg, sub
+from operator import add, gt, sub
 
 from ..network import Activation, Affine, Elementwise
 from .packed import Matrix, scaled
@@ -117,7 +117,7 @@ class Ramps:
     on: list[int]  # 1 or 0
     bent: list[tuple[int, int, int, int]]  # entry, slope below, slope above, constant above
     lost: int  # the sum of the largest absolute values of the bent entries
-    zero: tuple[int, ...] = ()  # entries that are 0 everywhere: on or off, as slopes say
+    zero: list[int]  # entries that are 0 everywhere: on or off, as slopes say
 
 
 @dataclass(slots=True, eq=False)
@@ -138,7 +138,7 @@ class State:
 
     def sizes(self, v: int) -> list[int]:
         """The largest absolute value of every entry: high or -low, since low <= high."""
-        return list(map(max, self.high[v], map(neg, self.low[v])))
+        return [b if a + b > 0 else -a for a, b in zip(self.low[v], self.high[v], strict=True)]
 
     def total(self, v: int) -> int:
         """The sum of the largest absolute values of all entries."""
@@ -156,8 +156,8 @@ class State:
 
     def narrow(self, grid: Grid, v: int, low: list[int], high: list[int]) -> None:
         """Bounds of a value that hold as well as those known."""
-        self.low[v] = list(map(max, self.low[v], low))
-        self.high[v] = list(map(min, self.high[v], high))
+        self.low[v] = [a if a > b else b for a, b in zip(self.low[v], low, strict=True)]
+        self.high[v] = [a if a < b else b for a, b in zip(self.high[v], high, strict=True)]
         self.changed(grid, v)
 
     def changed(self, grid: Grid, v: int) -> None:

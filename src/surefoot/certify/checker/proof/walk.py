@@ -2,7 +2,8 @@
 
 The steps stand in preorder, so a stack of parts that wait is all that is needed. Bounds are computed on a
 coarse grid. Where a step is not shown that way, the steps that led to its state are done again on a finer
-grid, from the root, and then the step; the walk goes on from the coarse state.
+grid, from the root, and then the step; the walk goes on from the coarse state. Where that happens too often,
+the whole case is done on the finer grid.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from ..number import BadCertificate, Refused, items
 from .steps import NotShown, advance
 
 PRECISIONS = (40, 112)  # bits after the point
+REPEATED = 30  # steps of a case that may be repeated on a finer grid
 Path = tuple[Any, ...] | None  # (steps before, step, which part of a split)
 
 
@@ -28,9 +30,26 @@ class Count:
     repeated: int = 0  # steps that needed the finer grid
 
 
+class TooCoarse(Exception):
+    """Too many steps have to be repeated on a finer grid."""
+
+
 def walk(problem: Problem, steps: list[Any], kernels: dict[tuple[int, int], Kernel], count: Count) -> None:
     """Refuse unless the steps show that no point of the problem satisfies a set."""
-    grids = [Grid(problem, bits, kernels) for bits in PRECISIONS]
+    for first in range(len(PRECISIONS)):
+        grids = [Grid(problem, bits, kernels) for bits in PRECISIONS[first:]]
+        here = Count()
+        try:
+            _walk(grids, steps, here)
+        except TooCoarse:
+            continue
+        count.steps += here.steps
+        count.states += here.states
+        count.repeated += here.repeated
+        return
+
+
+def _walk(grids: list[Grid], steps: list[Any], count: Count) -> None:
     waiting: list[tuple[State, Path]] = [(root(grids[0]), None)]
     place = 0
     while waiting:
@@ -52,7 +71,7 @@ def walk(problem: Problem, steps: list[Any], kernels: dict[tuple[int, int], Kern
             count.states += 1
     if place < len(steps):
         raise Refused(f"step {place} follows when all states are closed")
-    count.steps += place
+    count.steps = place
 
 
 def _advance(
@@ -67,6 +86,8 @@ def _advance(
             except NotShown:
                 continue
             count.repeated += 1
+            if count.repeated > REPEATED:
+                raise TooCoarse from None
             return advance(grids[0], state, step, trusted=True)
         raise
 
