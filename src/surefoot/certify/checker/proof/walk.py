@@ -47,6 +47,7 @@ def walk(problem: Problem, steps: list[Any], kernels: dict[tuple[int, int], Kern
         count.states += here.states
         count.repeated += here.repeated
         return
+    raise AssertionError("the finest grid has no finer one")
 
 
 def _walk(grids: list[Grid], steps: list[Any], count: Count) -> None:
