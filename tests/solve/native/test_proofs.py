@@ -3,12 +3,17 @@
 import json
 from fractions import Fraction
 from itertools import pairwise, product
+from pathlib import Path
 
 import numpy as np
 import pytest
 from tests.solve.examples import EXAMPLES, real
 
 from surefoot.certify.checker.check import check
+from surefoot.encode.refutation.conditions import violation
+from surefoot.encode.unroll import unroll
+from surefoot.formats.policy_file import load_policy
+from surefoot.formats.vnnlib import read_vnnlib, to_problem
 from surefoot.network.exact import exact_outputs
 from surefoot.problem.environment import Int, Real
 from surefoot.problem.network import Network, Shape, dense
@@ -125,3 +130,66 @@ def test_known_answers(name: str) -> None:
     assert isinstance(answer, Sat if possible else Unsat)
     if isinstance(answer, Unsat) and answer.proof is not None:
         accepted(answer.proof)
+
+
+def test_alternatives_in_different_regions() -> None:
+    """y = relu(x) is at most 1/4 on [-1, 1/4] and at least 3/2 on [3/2, 2]; two alternatives deny it."""
+    x, y = Var("x"), Var("y")
+    quantities = (Quantity("x", Real(Fraction(-1), Fraction(2))), real("y"))
+    call = NetworkCall(dense([([[1.0]], [0.0]), ([[1.0]], [0.0])]), (x,), ("y",), float32=True)
+    left = conjunction((x <= Const(Fraction(1, 4)), y >= Const(Fraction(1, 2))))
+    right = conjunction((x >= Const(Fraction(3, 2)), y <= 1))
+    answer = decide(Query(quantities, (disjunction((left, right)),), (call,)))
+    assert isinstance(answer, Unsat)
+    proof = accepted(answer.proof)
+    assert proof.arithmetic == "float32"
+    steps = proof.cases[0]["steps"]
+    assert isinstance(steps, list)
+    assert "split" in [s[0] for s in steps]
+
+
+def test_only_rounding_is_in_doubt() -> None:
+    """3 (x / 3) > x + 2^-30 holds nowhere, but float32 may round that far: the proof is for reals."""
+    x, y = Var("x"), Var("y")
+    quantities = (Quantity("x", Real(Fraction(1), Fraction(2))), real("y"))
+    network = dense([([[1 / 3]], [0.0]), ([[3.0]], [0.0])])
+    slope = Fraction(float(np.float32(1 / 3))) * 3
+    call = NetworkCall(network, (x,), ("y",), float32=True)
+    answer = decide(Query(quantities, (y - x * Const(slope) >= Const(Fraction(1, 2**30)),), (call,)))
+    assert isinstance(answer, Undecided)
+    assert answer.why is Why.NUMERICS
+    assert accepted(answer.proof).arithmetic == "real"
+
+
+def test_tampered_steps_are_rejected() -> None:
+    claimed = decide(random_query(4)[0])
+    assert isinstance(claimed, Unsat)
+    content = certificate(accepted(claimed.proof))
+    assert check(content).accepted
+    content["claim"]["formula"] = ["and"]  # type: ignore[index]
+    assert not check(content).accepted
+
+
+def test_aurora_is_positive_under_excellent_conditions(shared_data: Path) -> None:
+    """Tanh: the slopes of its lines are in the certificate."""
+    network = load_policy(shared_data / "policies" / "aurora_icml" / "aurora_icml.onnx").network
+    epsilon = Fraction(1, 100)
+    bounds = [(-epsilon, epsilon), (Fraction(1), 1 + epsilon), (Fraction(1), Fraction(1))] * 10
+    inputs = tuple(Quantity(f"x{i}", Real(*pair)) for i, pair in enumerate(bounds))
+    call = NetworkCall(network, tuple(Var(q.name) for q in inputs), ("y",), float32=True)
+    answer = decide(Query((*inputs, real("y")), (Var("y") <= 0,), (call,)), seconds=20)
+    assert isinstance(answer, Unsat)
+    assert accepted(answer.proof).arithmetic == "float32"
+
+
+@pytest.mark.parametrize(("network", "prop"), [("5_7", 3), ("5_4", 4)])
+def test_acasxu(shared_data: Path, network: str, prop: int) -> None:
+    folder = shared_data / "queries" / "acasxu"
+    found = next((folder / "onnx").glob(f"ACASXU_run2a_{network}_batch_2000.onnx*"))
+    asked = next((folder / "vnnlib").glob(f"prop_{prop}.vnnlib*"))
+    problem = to_problem(load_policy(found).network, read_vnnlib(asked), "row")
+    encoded = unroll(problem, 0)
+    constraints = (*encoded.query.constraints, violation(encoded))
+    answer = decide(Query(encoded.query.quantities, constraints, encoded.query.calls), seconds=30)
+    assert isinstance(answer, Unsat)
+    assert accepted(answer.proof).arithmetic == "float32"

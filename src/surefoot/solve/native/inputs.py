@@ -38,9 +38,10 @@ class Inputs:
             problem = literal(self.query, self.formulas, self.box)
             if problem is None:
                 self.proof = False
+            elif problem.network.divisors():
+                return self._quotients(problem, deadline)
             else:
-                random = np.random.default_rng(self.seed)
-                self.running = start(self.query, problem, self.batch, deadline, random, True)
+                self.running = self._started(problem, deadline)
         if self.running is not None:
             self.running.deadline = deadline
             answer = self._proved(self.running, run(self.running))
@@ -48,6 +49,21 @@ class Inputs:
                 return answer
             self.proof, self.running = False, None
         return self._case_by_case(deadline)
+
+    def _started(self, problem: Compiled, deadline: float) -> Search:
+        random = np.random.default_rng(self.seed)
+        return start(self.query, problem, self.batch, deadline, random, True)
+
+    def _quotients(self, problem: Compiled, deadline: float) -> Answer:
+        """First without a proof: certificates bound quotients by constants only, which is often too weak."""
+        began = monotonic()
+        answer = self._case_by_case(deadline)
+        if not isinstance(answer, Unsat):
+            return answer
+        until = min(deadline, monotonic() + 1.0 + 4.0 * (monotonic() - began))
+        search = self._started(problem, until)
+        found = self._proved(search, run(search))
+        return found if isinstance(found, Unsat) else answer
 
     def _proved(self, search: Search, answer: Answer) -> Answer | None:
         """The answer with its proof; None if what refutes the query cannot be put into a certificate."""
