@@ -65,11 +65,16 @@ class Narrowed:
 
 
 @dataclass(frozen=True, slots=True)
+class Forwarded:
+    """Intervals followed from the box."""
+
+
+@dataclass(frozen=True, slots=True)
 class Empty:
     """Bounds contradict each other."""
 
 
-Entry = Split | Dual | Bounds | Narrowed | Empty
+Entry = Split | Dual | Bounds | Narrowed | Forwarded | Empty
 
 
 @dataclass(slots=True)
@@ -131,6 +136,8 @@ def certificate_steps(c: Compiled, log: Log, names: Naming) -> list[object]:
                 case Narrowed(neuron, phase):
                     found = {"bounds": [[*written.places[neuron], -phase]]}
                     steps.append(["cut", [[[0], found]]])
+                    steps.extend(written.intervals())
+                case Forwarded():
                     steps.extend(written.intervals())
                 case Empty():
                     steps.append(["drop", [0], {}])

@@ -26,9 +26,12 @@ from surefoot.solve.native.dual.kernel import MULTIPLIER_GRID, Compiled, compile
 from surefoot.solve.native.dual.layered import Indices, Layered, Mask, evaluate
 from surefoot.solve.native.dual.log import Dual, Empty, Log, Multipliers, Narrowed, Split
 from surefoot.solve.native.dual.program import solve
+from surefoot.solve.native.dual.propagate import influence, propagated
 
 MOST_NODES = 10**9
 _LEAST_CLIP = 0.01  # share of the width of a neuron's bounds; smaller gains are not worth a line in a proof
+_TRIAL, _PAYS, _FEW_ROWS = 16, 3.0, 8  # boxes of a trial, what it must gain, rows that are tried
+_PROMISING = 16  # times as many sub-domains may be looked at if single rows gain much
 _ATTACKS, _TURNS = 16, 12  # points of an attack of each kind, and steps downhill
 
 
@@ -98,6 +101,8 @@ class Search:
     nodes: int = 0
     batches: int = 0
     next_attack: int = 1
+    propagates: bool = False  # whether boxes are shrunk by every row before anything else
+    next_trial: int = 32
     unresolved: int = 0
     worst: float = np.inf
     found: Array | None = None
@@ -159,7 +164,7 @@ def resumed(s: Search, most_nodes: int = MOST_NODES) -> Answer:
 def _limit(s: Search, most_nodes: int) -> Limit | None:
     if s.stack.count > s.settings.most_open:
         return Limit.OPEN
-    if s.nodes > most_nodes:
+    if s.nodes > (_PROMISING if s.propagates else 1) * most_nodes:
         return Limit.NODES
     return Limit.TIME if s.settings.expired() else None
 
@@ -168,8 +173,9 @@ def _batch(s: Search, domains: Domains) -> None:
     """Bound, contract and split one batch."""
     s.nodes += int((domains.rounds == 0).sum())
     domains = _own(domains)
-    gained = contract_by_fresh_splits(s.c, domains)
-    if gained.any():
+    if s.propagates:
+        domains = propagated(s.c, domains, s.log)[0]
+    elif (gained := contract_by_fresh_splits(s.c, domains)).any():
         _narrow(s, domains, gained)
     if len(s.c.slices) > 1:
         for clipped in tighten_deep(s.c, domains, domains.phase == 0):
@@ -181,11 +187,24 @@ def _batch(s: Search, domains: Domains) -> None:
     still, a = _bounded(s, domains)
     if not len(still):
         return
+    if s.nodes >= s.next_trial:
+        _trial(s, still)
     s.worst = min(s.worst, float(a.bound.min()))
     if not (
         _try(s, a.points, still.low, still.high) or _try(s, a.last, still.low, still.high) or _attack(s, a)
     ):
-        _proceed(s, still, a)
+        if s.propagates:
+            _branched(s, still, a, np.zeros(len(still), dtype=np.bool_))
+        else:
+            _proceed(s, still, a)
+
+
+def _trial(s: Search, still: Domains) -> None:
+    """Whether single rows shrink the boxes by much more than the combination of all: then they are used."""
+    s.next_trial = 8 * s.nodes
+    if 1 < len(s.c.problem.offsets) <= _FEW_ROWS and not s.propagates:
+        some = still.part(0, min(len(still), _TRIAL))
+        s.propagates = bool(propagated(s.c, some, Log(False))[1].mean() > _PAYS)
 
 
 def _bounded(s: Search, domains: Domains) -> tuple[Domains, Ascent]:
@@ -282,15 +301,20 @@ def _proceed(s: Search, still: Domains, a: Ascent) -> None:
         s.log.add(node, Empty())
     settle(still)
     again = (gain > s.settings.again) & (still.rounds < s.settings.most_rounds) & ~empty
-    neurons = _best_neurons(s.c, still, a)
-    for i in np.flatnonzero((neurons < 0) & ~again & ~empty).tolist():
-        _leaf(s, still.part(i, i + 1))
-    split = (neurons >= 0) & ~again & ~empty
-    if split.any():
-        _split(s, still.take(split), neurons[split], _likely_on(a, neurons)[split])
     if again.any():
         more = still.take(again)
         s.stack.push(replace(more, rounds=more.rounds + 1, fresh=np.full(len(more), -1)))
+    _branched(s, still, a, again | empty)
+
+
+def _branched(s: Search, still: Domains, a: Ascent, without: Mask) -> None:
+    """Split sub-domains, or solve them where nothing is left to split."""
+    neurons = _best_neurons(s.c, still, a, influence(s.c, still) if s.propagates else 1.0)
+    for i in np.flatnonzero((neurons < 0) & ~without).tolist():
+        _leaf(s, still.part(i, i + 1))
+    split = (neurons >= 0) & ~without
+    if split.any():
+        _split(s, still.take(split), neurons[split], _likely_on(a, neurons)[split])
 
 
 def _worthwhile(c: Compiled, still: Domains, a: Ascent) -> Clipped:
@@ -314,7 +338,7 @@ def _gap(lower: Array, upper: Array) -> Array:
     return found
 
 
-def _best_neurons(c: Compiled, domains: Domains, a: Ascent) -> Indices:
+def _best_neurons(c: Compiled, domains: Domains, a: Ascent, weight: Array | float) -> Indices:
     """The neuron of each open sub-domain whose relaxation may cost most; -1 if no neuron is undecided.
 
     The cost is the coefficient times the largest gap between chord and ReLU. Where the line below is in use
@@ -322,7 +346,7 @@ def _best_neurons(c: Compiled, domains: Domains, a: Ascent) -> Indices:
     """
     undecided = domains.phase == 0
     gap = _gap(domains.lower, domains.upper)
-    score = gap * (np.maximum(-a.after, 0.001 * a.after) + 0.001 * c.chordal) + TINY
+    score = weight * gap * (np.maximum(-a.after, 0.001 * a.after) + 0.001 * c.chordal) + TINY
     best = np.where(undecided, score, -1.0).argmax(axis=1)
     found: Indices = np.where(undecided.any(axis=1), best, -1)
     return found
