@@ -30,7 +30,7 @@ from surefoot.solve.native.dual.propagate import influence, propagated
 
 MOST_NODES = 10**9
 _LEAST_CLIP = 0.01  # share of the width of a neuron's bounds; smaller gains are not worth a line in a proof
-_TRIAL, _PAYS, _FEW_ROWS = 16, 3.0, 8  # boxes of a trial, what it must gain, rows that are tried
+_TRIAL, _PAYS, _FEW_ROWS = 16, 1.0, 8  # boxes of a trial, what it must gain, rows that are tried
 _PROMISING = 16  # times as many sub-domains may be looked at if single rows gain much
 _ATTACKS, _TURNS = 16, 12  # points of an attack of each kind, and steps downhill
 
@@ -102,7 +102,7 @@ class Search:
     batches: int = 0
     next_attack: int = 1
     propagates: bool = False  # whether boxes are shrunk by every row before anything else
-    next_trial: int = 32
+    next_trial: int = 15
     unresolved: int = 0
     worst: float = np.inf
     found: Array | None = None
@@ -201,7 +201,7 @@ def _batch(s: Search, domains: Domains) -> None:
 
 def _trial(s: Search, still: Domains) -> None:
     """Whether single rows shrink the boxes by much more than the combination of all: then they are used."""
-    s.next_trial = 8 * s.nodes
+    s.next_trial = 2 * s.nodes
     if 1 < len(s.c.problem.offsets) <= _FEW_ROWS and not s.propagates:
         some = still.part(0, min(len(still), _TRIAL))
         s.propagates = bool(propagated(s.c, some, Log(False))[1].mean() > _PAYS)
