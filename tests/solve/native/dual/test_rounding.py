@@ -8,9 +8,9 @@ import numpy as np
 
 from surefoot.network.outward import Array
 from surefoot.solve.native.dual import Layered, Refuted, layered, refute
-from surefoot.solve.native.dual.bounds import by_intervals, tighten_deep
-from surefoot.solve.native.dual.domains import root, settle
-from surefoot.solve.native.dual.kernel import backward, compiled, relaxed, rounding
+from surefoot.solve.native.dual.bounding.bounds import by_intervals, tighten_deep
+from surefoot.solve.native.dual.bounding.domains import root, settle
+from surefoot.solve.native.dual.bounding.kernel import backward, compiled, relaxed, rounding
 
 
 def exact_value(weights: tuple[Array, ...], biases: tuple[Array, ...], point: Array) -> Fraction:

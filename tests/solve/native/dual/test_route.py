@@ -205,6 +205,49 @@ def test_a_proof_does_not_fit_a_query_with_a_solution() -> None:
     assert refused >= 3
 
 
+def clauses_query(random: np.random.Generator, variables: int, clauses: int) -> tuple[Query, bool]:
+    """A random formula as a network: one neuron per violated clause, and 0 = x - relu(2x - 1) for 0 and 1."""
+    weights, bias = np.zeros((clauses + 2 * variables, variables)), np.zeros(clauses + 2 * variables)
+    satisfied = np.ones(2**variables, dtype=np.bool_)
+    points = (np.arange(2**variables)[:, None] >> np.arange(variables)) & 1
+    for row in range(clauses):
+        chosen, sign = random.choice(variables, 3, replace=False), random.choice([-1, 1], 3)
+        weights[row, chosen], bias[row] = -sign, 1 - (sign < 0).sum()
+        satisfied &= (points[:, chosen] * sign + (sign < 0)).any(axis=1)
+    bias[row + 1 :] = np.repeat([0.0, -1.0], variables)
+    weights[clauses : clauses + variables] = np.eye(variables)
+    weights[clauses + variables :] = 2 * np.eye(variables)
+    outputs = np.zeros((2, len(bias)))
+    outputs[0, :clauses], outputs[1, clauses : clauses + variables] = 1.0, 1.0
+    outputs[1, clauses + variables :] = -1.0
+    nodes = (
+        Affine(0, frozen(weights), frozen(bias)),
+        Activation(1, Shape.RELU),
+        Affine(2, frozen(outputs), frozen([0, 0])),
+    )
+    names = [f"x{i}" for i in range(variables)]
+    quantities = tuple(Quantity(n, Real(0, 1, float32=True)) for n in names)
+    quantities += (Quantity("violated", Real()), Quantity("between", Real()))
+    call = NetworkCall(
+        Network(variables, nodes), tuple(Var(n) for n in names), ("violated", "between"), (), float32=True
+    )
+    wish = (Var("violated") <= Const(0), Var("between") <= Const(0))
+    return Query(quantities, wish, (call,)), bool(satisfied.any())
+
+
+def test_clauses_are_propagated() -> None:
+    random = np.random.default_rng(4)
+    refuted = 0
+    for _ in range(8):
+        query, satisfiable = clauses_query(random, 10, 46)
+        answer = attempted(query)
+        assert isinstance(answer, Sat if satisfiable else Unsat)
+        if isinstance(answer, Unsat):
+            assert checked(answer).accepted
+            refuted += 1
+    assert refuted >= 2
+
+
 def checked(answer: Unsat) -> Verdict:
     proof = answer.proof
     assert proof is not None

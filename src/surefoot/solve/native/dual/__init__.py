@@ -6,8 +6,9 @@ query. A batch of up to 256 sub-domains is
 
   narrowed by its newest splits, bounded in its deeper layers (bounds), bounded by duality with a few steps of
   ascent (ascend, kernel), contracted and clipped by the best inequality found (bounds), and split at the
-  neuron with the costliest relaxation (search); without undecided neurons a linear program delivers the
-  multipliers (program). Now and then an attack goes downhill from where the relaxation is best (attack).
+  neuron with the costliest relaxation (branch); without undecided neurons a linear program delivers the
+  multipliers (program). Where rows are like clauses, boxes are first shrunk by each of them (propagate). Now
+  and then an attack goes downhill from where the relaxation is best (attack).
 
 Rigour. Weights, rows and offsets are exact float64 numbers. Bounds and boxes are widened, and dual bounds
 lowered, by an error term: unit roundoff times the number of operations times sums of absolute values
@@ -20,7 +21,7 @@ last ascent, `bound` with a price of the cut for each neuron that is clipped, `s
 are multiples of powers of two, slopes of 1/128, so the checker sees the numbers of the search (log).
 """
 
-from surefoot.solve.native.dual.ascend import Steps
+from surefoot.solve.native.dual.bounding.ascend import Steps
 from surefoot.solve.native.dual.layered import Layered, layered
 from surefoot.solve.native.dual.search import Answer, Candidate, GaveUp, Refuted, Settings, refute
 

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.network.outward import Array
-from surefoot.solve.native.dual.bounds import Clipped
-from surefoot.solve.native.dual.kernel import MULTIPLIER_GRID, NEAR, SLOPE_GRID, Compiled
+from surefoot.solve.native.dual.bounding.bounds import Clipped
+from surefoot.solve.native.dual.bounding.kernel import MULTIPLIER_GRID, NEAR, SLOPE_GRID, Compiled
 from surefoot.solve.native.dual.layered import Indices, Mask
 
 MOST_NODES = 50_000  # a log of more sub-domains is given up

@@ -8,28 +8,26 @@ from enum import Enum
 
 import numpy as np
 
-from surefoot.network.outward import TINY, Array
-from surefoot.solve.native.dual.ascend import Ascent, Steps, ascend
+from surefoot.network.outward import Array
 from surefoot.solve.native.dual.attack import descend, starts
-from surefoot.solve.native.dual.bounds import (
-    Clipped,
+from surefoot.solve.native.dual.bounding.ascend import Ascent, Steps, ascend
+from surefoot.solve.native.dual.bounding.bounds import (
     apply,
     by_intervals,
-    clip_first_layer,
     contract_by_fresh_splits,
     contracted,
     shrinkage,
     tighten_deep,
 )
-from surefoot.solve.native.dual.domains import Domains, Stack, joined, root, settle, split_neurons
-from surefoot.solve.native.dual.kernel import MULTIPLIER_GRID, Compiled, compiled
+from surefoot.solve.native.dual.bounding.domains import Domains, Stack, joined, root, settle, split_neurons
+from surefoot.solve.native.dual.bounding.kernel import MULTIPLIER_GRID, Compiled, compiled
+from surefoot.solve.native.dual.bounding.program import solve
+from surefoot.solve.native.dual.bounding.propagate import influence, propagated
+from surefoot.solve.native.dual.branch import best_neurons, likely_on, worthwhile
 from surefoot.solve.native.dual.layered import Indices, Layered, Mask, evaluate
 from surefoot.solve.native.dual.log import Dual, Empty, Log, Multipliers, Narrowed, Split
-from surefoot.solve.native.dual.program import solve
-from surefoot.solve.native.dual.propagate import influence, propagated
 
 MOST_NODES = 10**9
-_LEAST_CLIP = 0.01  # share of the width of a neuron's bounds; smaller gains are not worth a line in a proof
 _TRIAL, _PAYS, _FEW_ROWS = 16, 1.0, 8  # boxes of a trial, what it must gain, rows that are tried
 _PROMISING = 16  # times as many sub-domains may be looked at if single rows gain much
 _ATTACKS, _TURNS = 16, 12  # points of an attack of each kind, and steps downhill
@@ -293,7 +291,7 @@ def _proceed(s: Search, still: Domains, a: Ascent) -> None:
     gain = shrinkage(still, low, high)
     limit = a.room + np.einsum("ij,ij->i", a.slopes, a.last)
     still = replace(still, low=low, high=high, cut=a.slopes, limit=limit)
-    clipped = _worthwhile(s.c, still, a)
+    clipped = worthwhile(s.c, still, a)
     apply(still, clipped)
     s.log.add_bounds(still.node, clipped)
     empty = _empty(still)
@@ -309,53 +307,12 @@ def _proceed(s: Search, still: Domains, a: Ascent) -> None:
 
 def _branched(s: Search, still: Domains, a: Ascent, without: Mask) -> None:
     """Split sub-domains, or solve them where nothing is left to split."""
-    neurons = _best_neurons(s.c, still, a, influence(s.c, still) if s.propagates else 1.0)
+    neurons = best_neurons(s.c, still, a, influence(s.c, still) if s.propagates else 1.0)
     for i in np.flatnonzero((neurons < 0) & ~without).tolist():
         _leaf(s, still.part(i, i + 1))
     split = (neurons >= 0) & ~without
     if split.any():
-        _split(s, still.take(split), neurons[split], _likely_on(a, neurons)[split])
-
-
-def _worthwhile(c: Compiled, still: Domains, a: Ascent) -> Clipped:
-    """Bounds of undecided neurons of the first layer whose chord is in use, where they gain enough."""
-    s = c.slices[0]
-    lower, upper = still.lower[:, s], still.upper[:, s]
-    wanted = (still.phase[:, s] == 0) & (a.after[:, s] < 0.0) & (lower < 0.0) & (upper > 0.0)
-    clipped = clip_first_layer(c, still, wanted)
-    place = (clipped.rows, clipped.neurons)
-    lower, upper = lower[place], upper[place]
-    least = _LEAST_CLIP * (upper - lower)
-    rises, falls = clipped.lower > lower + least, clipped.upper < upper - least
-    np.copyto(clipped.lower, -np.inf, where=~rises)
-    np.copyto(clipped.upper, np.inf, where=~falls)
-    return clipped.take(rises | falls)
-
-
-def _gap(lower: Array, upper: Array) -> Array:
-    """The largest distance between ReLU and chord."""
-    found: Array = np.maximum(-lower, 0.0) * np.maximum(upper, 0.0) / np.maximum(upper - lower, TINY)
-    return found
-
-
-def _best_neurons(c: Compiled, domains: Domains, a: Ascent, weight: Array | float) -> Indices:
-    """The neuron of each open sub-domain whose relaxation may cost most; -1 if no neuron is undecided.
-
-    The cost is the coefficient times the largest gap between chord and ReLU. Where the line below is in use
-    it counts little: its slope is free to fit. What other rows might need counts as little.
-    """
-    undecided = domains.phase == 0
-    gap = _gap(domains.lower, domains.upper)
-    score = weight * gap * (np.maximum(-a.after, 0.001 * a.after) + 0.001 * c.chordal) + TINY
-    best = np.where(undecided, score, -1.0).argmax(axis=1)
-    found: Indices = np.where(undecided.any(axis=1), best, -1)
-    return found
-
-
-def _likely_on(a: Ascent, neurons: Indices) -> Mask:
-    """Where the averaged point of the relaxation has the neuron on."""
-    on: Mask = np.take_along_axis(a.before, neurons[:, None], axis=1)[:, 0] >= 0.0
-    return on
+        _split(s, still.take(split), neurons[split], likely_on(a, neurons)[split])
 
 
 def _split(s: Search, parents: Domains, neurons: Indices, on_first: Mask) -> None:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from surefoot.network.outward import Array
-from surefoot.solve.native.dual.domains import Domains
-from surefoot.solve.native.dual.kernel import (
+from surefoot.solve.native.dual.bounding.domains import Domains
+from surefoot.solve.native.dual.bounding.kernel import (
     MULTIPLIER_GRID,
     NEAR,
     SLOPE_GRID,

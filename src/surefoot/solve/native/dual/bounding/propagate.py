@@ -11,9 +11,9 @@ from dataclasses import replace
 import numpy as np
 
 from surefoot.network.outward import Array
-from surefoot.solve.native.dual.bounds import by_intervals, contracted
-from surefoot.solve.native.dual.domains import Domains
-from surefoot.solve.native.dual.kernel import Compiled, backward, relaxed, rounding
+from surefoot.solve.native.dual.bounding.bounds import by_intervals, contracted
+from surefoot.solve.native.dual.bounding.domains import Domains
+from surefoot.solve.native.dual.bounding.kernel import Compiled, backward, relaxed, rounding
 from surefoot.solve.native.dual.layered import Mask
 from surefoot.solve.native.dual.log import Dual, Forwarded, Log, Multipliers
 
@@ -80,7 +80,7 @@ def _round(c: Compiled, domains: Domains, log: Log) -> tuple[Mask, Array]:
     shrunk = (after < before).any(axis=1) & ~closed
     with np.errstate(all="ignore"):
         lost = np.minimum(np.log(before / np.maximum(after, 1e-300)), _MOST)
-    gain = np.where(shrunk, np.nan_to_num(lost, nan=0.0).sum(axis=1), 0.0)
+    gain = np.where(shrunk, np.where(lost > 0.0, lost, 0.0).sum(axis=1), 0.0)
     if shrunk.any():
         part = domains.take(shrunk)
         by_intervals(c, part)

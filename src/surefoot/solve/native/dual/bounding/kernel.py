@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from surefoot.network.outward import TINY, UNIT, Array
-from surefoot.solve.native.dual.domains import Domains
+from surefoot.solve.native.dual.bounding.domains import Domains
 from surefoot.solve.native.dual.layered import Layered, Magnitudes, Mask, magnitudes
 
 

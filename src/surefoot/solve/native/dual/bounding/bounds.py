@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from surefoot.network.outward import TINY, UNIT, Array
-from surefoot.solve.native.dual.domains import Domains
-from surefoot.solve.native.dual.kernel import Compiled
+from surefoot.solve.native.dual.bounding.domains import Domains
+from surefoot.solve.native.dual.bounding.kernel import Compiled
 from surefoot.solve.native.dual.layered import Indices, Mask
 
 CHUNK = 1 << 11  # functions at a time, so that the arrays stay in the cache

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from surefoot.network.outward import Array
-from surefoot.solve.native.dual.ascend import to_grid
-from surefoot.solve.native.dual.domains import Domains
-from surefoot.solve.native.dual.kernel import MULTIPLIER_GRID, SLOPE_GRID, Compiled
+from surefoot.solve.native.dual.bounding.ascend import to_grid
+from surefoot.solve.native.dual.bounding.domains import Domains
+from surefoot.solve.native.dual.bounding.kernel import MULTIPLIER_GRID, SLOPE_GRID, Compiled
 from surefoot.solve.native.dual.layered import Indices
 
 _FEASIBILITY = 1e-10

@@ -1,0 +1,1 @@
+"""Bounds of sub-domains: relaxations, duality, linear programs, and smaller boxes from them."""

@@ -1,0 +1,55 @@
+"""Which neurons of a sub-domain are worth a tighter bound, and which one to split."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from surefoot.network.outward import TINY, Array
+from surefoot.solve.native.dual.bounding.ascend import Ascent
+from surefoot.solve.native.dual.bounding.bounds import Clipped, clip_first_layer
+from surefoot.solve.native.dual.bounding.domains import Domains
+from surefoot.solve.native.dual.bounding.kernel import Compiled
+from surefoot.solve.native.dual.layered import Indices, Mask
+
+_LEAST_CLIP = 0.01  # share of the width of a neuron's bounds; smaller gains are not worth a line in a proof
+
+
+def worthwhile(c: Compiled, still: Domains, a: Ascent) -> Clipped:
+    """Bounds of undecided neurons of the first layer whose chord is in use, where they gain enough."""
+    s = c.slices[0]
+    lower, upper = still.lower[:, s], still.upper[:, s]
+    wanted = (still.phase[:, s] == 0) & (a.after[:, s] < 0.0) & (lower < 0.0) & (upper > 0.0)
+    clipped = clip_first_layer(c, still, wanted)
+    place = (clipped.rows, clipped.neurons)
+    lower, upper = lower[place], upper[place]
+    least = _LEAST_CLIP * (upper - lower)
+    rises, falls = clipped.lower > lower + least, clipped.upper < upper - least
+    np.copyto(clipped.lower, -np.inf, where=~rises)
+    np.copyto(clipped.upper, np.inf, where=~falls)
+    return clipped.take(rises | falls)
+
+
+def _gap(lower: Array, upper: Array) -> Array:
+    """The largest distance between ReLU and chord."""
+    found: Array = np.maximum(-lower, 0.0) * np.maximum(upper, 0.0) / np.maximum(upper - lower, TINY)
+    return found
+
+
+def best_neurons(c: Compiled, domains: Domains, a: Ascent, weight: Array | float) -> Indices:
+    """The neuron of each open sub-domain whose relaxation may cost most; -1 if no neuron is undecided.
+
+    The cost is the coefficient times the largest gap between chord and ReLU. Where the line below is in use
+    it counts little: its slope is free to fit. What other rows might need counts as little.
+    """
+    undecided = domains.phase == 0
+    gap = _gap(domains.lower, domains.upper)
+    score = weight * gap * (np.maximum(-a.after, 0.001 * a.after) + 0.001 * c.chordal) + TINY
+    best = np.where(undecided, score, -1.0).argmax(axis=1)
+    found: Indices = np.where(undecided.any(axis=1), best, -1)
+    return found
+
+
+def likely_on(a: Ascent, neurons: Indices) -> Mask:
+    """Where the averaged point of the relaxation has the neuron on."""
+    on: Mask = np.take_along_axis(a.before, neurons[:, None], axis=1)[:, 0] >= 0.0
+    return on
