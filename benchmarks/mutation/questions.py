@@ -80,14 +80,17 @@ def _affine(source: random.Random, at: int, columns: int, rows: int) -> list[Any
     random = np.random.default_rng(source.getrandbits(32))
     weights = random.normal(size=(rows, columns)) / np.sqrt(columns)
     if source.random() < 0.2:
-        weights *= 10.0 ** source.choice([-3, 2])
+        weights *= 10.0 ** source.choice([-8, -3, 2, 6])
     if source.random() < 0.2:
         weights[source.randrange(rows)] = 0
-    return ["affine", at, rows, columns, numbers(weights), numbers(random.normal(size=rows) / 4)]
+    bias = random.normal(size=rows) / 4
+    if source.random() < 0.1:
+        bias *= 10.0 ** source.choice([-6, 4, 8])
+    return ["affine", at, rows, columns, numbers(weights), numbers(bias)]
 
 
 def _network(source: random.Random, kind: str, width: int, outputs: int) -> dict[str, Any]:
-    hidden = source.choice([2, 3, 4])
+    hidden = source.choice([2, 3, 4, 6])
     nodes: list[list[Any]] = [_affine(source, 0, width, hidden)]
     match kind:
         case "relu" | "two calls":

@@ -1,6 +1,8 @@
 """False claims that a version of the checker once accepted."""
 
+from base64 import b64encode
 from fractions import Fraction
+from struct import pack
 from typing import Any
 
 from tests.certify.checker.making import affine, claim, verdict
@@ -45,3 +47,15 @@ def test_a_bias_that_no_word_holds() -> None:
     claimed = claim([["x", -1, 1, "real"]], nodes, formula, [f"y{i}" for i in range(size)])
     for arithmetic in ("real", "float32"):
         assert not verdict(claimed, case, arithmetic).accepted
+
+
+def test_large_weights_that_nothing_multiplies_are_no_reason_to_crash() -> None:
+    """A weight of 3e38 takes more bits than a field that is made for a sum of zeros."""
+    weights, bias = (b64encode(pack("<2f", *numbers)).decode() for numbers in ((3e38, -3e38), (0, 0)))
+    network = {"width": 1, "nodes": [["affine", 0, 2, 1, weights, bias]]}
+    variables = [["x", "0", "1", "real"], ["y", None, None, "real"], ["z", None, None, "real"]]
+    atom = ["<=", {"y": "1"}]
+    case = {"atoms": [atom], "sets": [[0]], "steps": [["drop", [0], {"atoms": [[0, "0"]]}]]}
+    data = written_out(["and", atom], case, variables)
+    data["claim"] |= {"networks": [network], "calls": [[0, [{"x": "1"}], ["y", "z"]]]}
+    assert not check(data).accepted

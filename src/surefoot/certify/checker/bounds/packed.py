@@ -38,7 +38,7 @@ class Matrix:
 
     def words(self, total: int) -> int:
         """Words of a field that holds every sum of entries whose factors have absolute sum `total`."""
-        return max(self.drop // WORD + 1, (total * self.largest).bit_length() // WORD + 1)
+        return max(self.drop // WORD + 1, (max(total, 1) * self.largest).bit_length() // WORD + 1)
 
     def packed(self, factors: Sequence[int], words: int) -> int:
         """The sum of factor times row, packed."""
