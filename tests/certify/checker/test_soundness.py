@@ -10,9 +10,9 @@ import pytest
 from tests.certify.checker.making import Json, affine, claim, floats, opened, shares, wide_slopes
 from tests.certify.checker.meaning import exact_values, float32_values
 
+from surefoot.certify.checker.bounds import rows
 from surefoot.certify.checker.bounds.state import Grid, State
 from surefoot.certify.checker.number import BadCertificate, Refused
-from surefoot.certify.checker.proof import steps
 from surefoot.certify.checker.proof.steps import advance
 
 TOLERANCE = Fraction(1, 10**40)  # of the exact values of tanh and sigmoid
@@ -271,5 +271,6 @@ def _belongs(x: Fraction, place: Fraction, number: int, grid: Grid, v: int, i: i
 @pytest.mark.parametrize("many", [1, 1000])
 def test_states_are_true(arithmetic: str, bits: int, many: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """`many`: rows are substituted all together, or one by one."""
-    monkeypatch.setattr(steps, "MANY", many)
+    monkeypatch.setattr(rows, "MANY", many)
+    monkeypatch.setattr(rows, "BENT", 1)
     assert sum(_walk(seed, arithmetic, bits) for seed in range(many, many + 30)) > 90

@@ -25,6 +25,8 @@ from .packed import ones, scaled
 from .state import Grid, Ramps, State
 
 WEIGHT = 52  # bits of weights after the point: two digits of a Python integer for most
+MANY = 6  # rows of a step that are worth doing together,
+BENT = 3  # if at most one in so many ReLUs is bent
 LIMIT = 1 << 62  # of coefficients in a word
 
 
@@ -89,6 +91,21 @@ def fits(columns: Iterable[int], count: int, bits: int) -> bool:
     offset, _ = _constants(count, bits)
     above = ones(count, 2) * ((1 << 128) - (2 << bits))
     return not any((column + offset) & above for column in columns)
+
+
+def worthwhile(grid: Grid, state: State, v: int, count: int) -> bool:
+    """Whether it is faster to treat rows together: there are several, and few ReLUs on the way are bent."""
+    if count < MANY or grid.is_linear[v]:
+        return False
+    bent, every, place = 0, 0, v
+    while isinstance(node := grid.values[place].node, Affine | Activation):
+        if isinstance(node, Activation):
+            lines = lines_of(grid, state, place)
+            if not isinstance(lines, Ramps):
+                break
+            bent, every = bent + len(lines.bent), every + len(lines.on)
+        place = grid.values[place].sources[0]
+    return bent * BENT <= every
 
 
 def row_forms(grid: Grid, state: State, v: int, rows: Sequence[tuple[int, int]]) -> list[Form] | None:

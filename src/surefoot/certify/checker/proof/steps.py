@@ -15,13 +15,12 @@ from ..bounds.backward import entry_form, least
 from ..bounds.box import exact_ends, narrow_box
 from ..bounds.exact import evaluate, holds
 from ..bounds.forward import interval
-from ..bounds.rows import row_forms
+from ..bounds.rows import row_forms, worthwhile
 from ..bounds.state import Grid, State
 from ..number import BadCertificate, Refused, integer, items, ratio
 from .multipliers import add_cut, exactly_summed, read_slopes, summed
 
 Parts = tuple[State, State]
-MANY = 6  # rows of a step that are worth doing together
 
 
 class NotShown(Refused):
@@ -92,7 +91,9 @@ def _bound(grid: Grid, state: State, value: object, entries: list[Any]) -> None:
         return
     low, high = state.low[v].copy(), state.high[v].copy()
     rows = [_row(entry, len(low) - 1) for entry in entries]
-    forms = row_forms(grid, state, v, [(i, side) for i, side, *_ in rows]) if _many(grid, v, rows) else None
+    forms = None
+    if worthwhile(grid, state, v, len(rows)):
+        forms = row_forms(grid, state, v, [(i, side) for i, side, *_ in rows])
     for place, (i, side, *price) in enumerate(rows):
         form = forms[place] if forms is not None else entry_form(grid, state, v, i, side)
         if price:
@@ -113,11 +114,6 @@ def _row(data: object, last: int) -> list[Any]:
     integer(parts[0], 0, last, "entry")
     integer(parts[1], 0, 1, "side")
     return parts
-
-
-def _many(grid: Grid, v: int, rows: list[Any]) -> bool:
-    """Whether it is faster to treat the rows together."""
-    return len(rows) >= MANY and not grid.is_linear[v]
 
 
 def _split(grid: Grid, state: State, value: object, entry: object, place: object) -> Parts:
