@@ -9,7 +9,7 @@ from tests.examples import EXAMPLES, Example
 
 from surefoot.engines.induction import Induction
 from surefoot.problem.property import Eventually, Never, Property, Recurs, Within
-from surefoot.problem.term import Var
+from surefoot.problem.term import Var, divide
 from surefoot.query.query import Sat, Undecided, Unsat, Why
 from surefoot.run import verify
 from surefoot.solve import SOLVERS
@@ -89,6 +89,18 @@ def test_a_step_out_of_range_is_no_proof() -> None:
     assert "outside its kind" in found.detail
     unreachable = graph([(0, 0), (5, 9)], Never(among(7)), states=8)
     assert induction(unreachable) == shown(2, "milp")
+
+
+@solvers
+@pytest.mark.parametrize("asked", [Recurs(divide(1, N - 3) < 5), Never(divide(1, N - 3) > 5)])
+def test_a_state_in_which_the_property_has_no_value_is_no_proof(asked: Property, solver: str) -> None:
+    """All other states are good, or not bad; the base comes to state 3 late."""
+    ring = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 0)]
+    found = induction(graph(ring, asked, states=5), solver)
+    assert isinstance(found, Unknown)
+    assert "no value" in found.detail
+    shortcut = [(0, 1), (1, 2), (2, 4), (3, 4), (4, 0)]
+    assert induction(graph(shortcut, asked, states=5), solver) == shown(2, solver)
 
 
 def test_a_bounded_property_is_not_for_induction() -> None:
