@@ -21,7 +21,7 @@ from benchmarks.race_track import together
 from surefoot.certify.files import about_files
 from surefoot.engines.bmc import Bmc, proved
 from surefoot.formats.policy_file import load_policy
-from surefoot.formats.vnnlib import read_vnnlib, to_problem
+from surefoot.formats.vnnlib import no_float32_point, read_vnnlib, to_problem
 from surefoot.problem.environment import Real
 from surefoot.problem.network import dense
 from surefoot.problem.term import Const, Var
@@ -58,7 +58,8 @@ def ask_files(network: Path, specification: Path, seconds: float) -> dict[str, A
     """Network and specification as the command `vnnlib` takes them."""
     started = time.process_time()
     loaded, asked = load_policy(network).network, read_vnnlib(specification)
-    problem = to_problem(loaded, asked, specification.name)
+    single = no_float32_point(asked) is None
+    problem = to_problem(loaded, asked, specification.name, float32=single)
     engine = Bmc(InProcess())
     if (why := engine.objection(problem)) is not None:
         return {"answer": "cannot", "detail": why, "seconds": time.process_time() - started}

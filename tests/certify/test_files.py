@@ -36,3 +36,19 @@ def test_a_point_may_rest_on_any_atom() -> None:
     found = restated([["point", [0]]])
     assert len(found["atoms"]) == 3
     assert found["sets"] == [[0, 1, 2]]
+
+
+def test_a_weaker_bound_of_the_same_side_is_replaced_by_the_tighter_one() -> None:
+    tight, weak = ["<=", {"output[0]@0": "-1", "": "5"}], ["<=", {"output[0]@0": "-1", "": "-2"}]
+    steps = [["drop", [0], {"atoms": [[0, 3], [1, 4]]}]]
+    case = {"atoms": [weak, tight], "sets": [[0, 1]], "steps": steps}
+    claim = {"variables": [["X_0@0", "0", "1", "real"]]}
+    found = about_files({"claim": claim, "arithmetic": "real", "cases": [case]}, SOURCE, DIGESTS)
+    assert found is not None
+    assert found["cases"] == [
+        {
+            "atoms": [["<=", {"Y_0": "-1", "": "5"}]],
+            "sets": [[0]],
+            "steps": [["drop", [0], {"atoms": [[0, 7]]}]],
+        }
+    ]

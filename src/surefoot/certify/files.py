@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any
 
 from surefoot.certify.checker.check import check
@@ -49,13 +50,18 @@ def _needed(case: Mapping[str, Any]) -> Mapping[str, Any]:
         return case
     parts = [m for step in steps if step[0] == "cut" for _, m in step[1]]
     parts += [step[2] for step in steps if step[0] in ("drop", "exact")]
-    used = sorted({atom for multipliers in parts for atom, _ in multipliers.get("atoms", ())})
+    stronger = _stronger(case)
+    used = sorted({stronger[atom] for multipliers in parts for atom, _ in multipliers.get("atoms", ())})
     place = {atom: number for number, atom in enumerate(used)}
 
     def moved(multipliers: Mapping[str, Any]) -> dict[str, Any]:
         if "atoms" not in multipliers:
             return dict(multipliers)
-        return {**multipliers, "atoms": [[place[atom], weight] for atom, weight in multipliers["atoms"]]}
+        weights: dict[int, Any] = {}
+        for atom, weight in multipliers["atoms"]:
+            number = place[stronger[atom]]
+            weights[number] = weights[number] + weight if number in weights else weight
+        return {**multipliers, "atoms": [[number, weight] for number, weight in weights.items()]}
 
     rewritten = []
     for step in steps:
@@ -66,6 +72,29 @@ def _needed(case: Mapping[str, Any]) -> Mapping[str, Any]:
         rewritten.append(step)
     sets = [[place[atom] for atom in several if atom in place] for several in case["sets"]]
     return {**case, "atoms": [case["atoms"][atom] for atom in used], "sets": sets, "steps": rewritten}
+
+
+def _stronger(case: Mapping[str, Any]) -> list[int]:
+    """For every atom the one to use instead: of those with the same left side the tightest one."""
+    atoms, sets = case["atoms"], case["sets"]
+    weights = [
+        w for step in case["steps"] if step[0] == "cut" for _, m in step[1] for _, w in m.get("atoms", ())
+    ]
+    weights += [w for step in case["steps"] if step[0] == "drop" for _, w in step[2].get("atoms", ())]
+    best = list(range(len(atoms)))
+    if not all(type(w) is int for w in weights) or any(step[0] == "exact" for step in case["steps"]):
+        return best
+    for weak, (relation, linear) in enumerate(atoms):
+        for tight, (other, line) in enumerate(atoms):
+            same = relation == other == "<=" and _slopes(linear) == _slopes(line)
+            together = all(tight in several for several in sets if weak in several)
+            if same and together and Fraction(line.get("", 0)) > Fraction(atoms[best[weak]][1].get("", 0)):
+                best[weak] = tight
+    return best
+
+
+def _slopes(linear: Mapping[str, Any]) -> dict[str, Fraction]:
+    return {name: Fraction(value) for name, value in linear.items() if name}
 
 
 def _renamed(case: Mapping[str, Any]) -> dict[str, Any] | None:
