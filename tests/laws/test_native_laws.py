@@ -20,8 +20,9 @@ from surefoot.problem.meaning.evaluate import Undefined
 from surefoot.problem.network import Network, Shape, dense
 from surefoot.problem.term import Const, Var, equal
 from surefoot.query.query import Answer, NetworkCall, Quantity, Query, Sat, Undecided, Unsat
-from surefoot.solve.native.bounding.bounds import bounded, layout
+from surefoot.solve.native.bounding.bounds import bounded
 from surefoot.solve.native.bounding.dual import improved
+from surefoot.solve.native.bounding.layout import layout
 from surefoot.solve.native.bounding.passes import forward
 from surefoot.solve.native.solver import decide
 
