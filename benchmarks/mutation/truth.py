@@ -39,9 +39,12 @@ def truth(claim: Claim, seed: int = 0, most_boxes: int = MOST_BOXES) -> tuple[bo
     if any(low is None or high is None for _, low, high, _ in claim.free):
         return None, "unbounded variables"
     found = _subdivide(claim, box, seed, most_boxes)
-    if found[0] is None and (answer := _by_z3(claim)) is not None:
-        return answer, "Z3"
-    return found
+    if found[0] is not None:
+        return found
+    if _by_z3(claim, networks=False):
+        return True, "the formula contradicts itself, whatever the outputs are (Z3)"
+    answer = _by_z3(claim)
+    return found if answer is None else (answer, "Z3")
 
 
 def _box(claim: Claim) -> dict[str, tuple[float, float]] | None:
@@ -230,15 +233,18 @@ def _subdivide(
     return True, f"{seen} boxes"
 
 
-def _by_z3(claim: Claim, seconds: float = 10.0) -> bool | None:
-    """Exact real arithmetic, for claims about real arithmetic without smooth functions; True: unsat."""
-    if claim.float32:
+def _by_z3(claim: Claim, networks: bool = True, seconds: float = 10.0) -> bool | None:
+    """Exact real arithmetic, for claims about real arithmetic without smooth functions; True: unsat.
+
+    Without networks the outputs may be anything: what is unsat then is so in any arithmetic.
+    """
+    if claim.float32 and networks:
         return None
     try:
         import z3
     except ImportError:
         return None
-    kinds = {n[0] for net in claim.networks for n in net["nodes"]}
+    kinds = {n[0] for net in claim.networks for n in net["nodes"]} if networks else set()
     if kinds & {"tanh", "sigmoid", "quotient"}:
         return None
 
@@ -253,7 +259,9 @@ def _by_z3(claim: Claim, seconds: float = 10.0) -> bool | None:
     def form(linear: Mapping[str, Fraction]) -> Any:
         return z3.Sum([number(c) * known[n] if n else number(c) for n, c in linear.items()] or [number(0)])
 
-    for index, (network, inputs, outputs) in enumerate(claim.calls):
+    if not networks:
+        known |= {name: z3.Real(name) for _, _, outputs in claim.calls for name in outputs}
+    for index, (network, inputs, outputs) in enumerate(claim.calls if networks else ()):
         values = [[form(f) for f in inputs]]
         for node in claim.networks[network]["nodes"]:
             values.append(_z3_node(z3, node, values, number, solver, f"{index}_{len(values)}"))
@@ -272,7 +280,7 @@ def _by_z3(claim: Claim, seconds: float = 10.0) -> bool | None:
     solver.add(build(claim.formula))
     answer = solver.check()
     # A model need not be a float32 number: sat says nothing if a variable must be one.
-    if answer == z3.sat and all(kind != "float32" for *_, kind in claim.variables):
+    if answer == z3.sat and networks and all(kind != "float32" for *_, kind in claim.variables):
         return False
     return True if answer == z3.unsat else None
 
