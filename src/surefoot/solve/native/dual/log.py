@@ -15,7 +15,8 @@ from surefoot.solve.native.dual.bounding.bounds import Clipped
 from surefoot.solve.native.dual.bounding.kernel import MULTIPLIER_GRID, NEAR, SLOPE_GRID, Compiled
 from surefoot.solve.native.dual.layered import Indices, Mask
 
-MOST_NODES = 50_000  # a log of more sub-domains is given up
+_BYTES = 500_000_000  # a log that may take more is given up
+_BYTES_OF_NEURON = 120  # in every sub-domain: a few rounds, each with slopes, bounds and phases
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,13 +83,14 @@ class Log:
     """A growing record; with `wanted` False nothing is kept."""
 
     wanted: bool
+    neurons: int = 1
     entries: dict[int, list[Entry]] = field(default_factory=dict)
     nodes: int = 1
 
     def number(self, count: int) -> Indices:
         """Numbers of that many new nodes."""
         self.nodes += count
-        if self.nodes > MOST_NODES:
+        if self.wanted and self.nodes * self.neurons * _BYTES_OF_NEURON > _BYTES:
             self.wanted = False
             self.entries.clear()
         return np.arange(self.nodes - count, self.nodes)

@@ -132,7 +132,7 @@ def needed(problem: Layered, steps: Steps) -> Mask:
 def started(problem: Layered, settings: Settings) -> Search:
     """A search that has not looked at anything yet."""
     random = np.random.default_rng(settings.seed)
-    s = Search(compiled(problem), settings, Log(settings.log), Stack(), random)
+    s = Search(compiled(problem), settings, Log(settings.log, problem.neurons), Stack(), random)
     first = root(problem)
     by_intervals(s.c, first)
     theta = (first.upper > -first.lower).astype(np.float64)
