@@ -176,7 +176,7 @@ def _batch(s: Search, domains: Domains) -> None:
     elif (gained := contract_by_fresh_splits(s.c, domains)).any():
         _narrow(s, domains, gained)
     if len(s.c.slices) > 1:
-        for clipped in tighten_deep(s.c, domains, domains.phase == 0):
+        for clipped in tighten_deep(s.c, domains, domains.bent & (domains.phase == 0)):
             s.log.add_bounds(domains.node, clipped)
     domains = _without_empty(s, domains)
     if not len(domains):
@@ -212,7 +212,8 @@ def _bounded(s: Search, domains: Domains) -> tuple[Domains, Ascent]:
         of = Multipliers(a.theta, domains.phase, domains.lower, a.row_weights)
         for i in np.flatnonzero(a.closed).tolist():
             s.log.add(int(domains.node[i]), Dual(of, i, closing=True))
-    return replace(domains, theta=a.theta, row_weights=a.row_weights).take(a.open), a
+    still = replace(domains, theta=a.theta, row_weights=a.row_weights).take(a.open)
+    return replace(still, bent=a.after < 0.0), a
 
 
 def _narrow(s: Search, domains: Domains, gained: Mask) -> None:

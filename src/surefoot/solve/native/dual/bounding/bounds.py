@@ -228,9 +228,12 @@ def deep_bounds(c: Compiled, domains: Domains, layer: int, wanted: Mask) -> Clip
         chosen = np.flatnonzero(copies == copy)
         for part in (chosen[i : i + CHUNK] for i in range(0, len(chosen), CHUNK)):
             r, j = rows[part], each[part]
+            wide = c.problem.widths
+            own = [slice(copy * wide[i], (copy + 1) * wide[i]) for i in range(layer)]
+            here = [tuple(p[r, o] for p in line) for line, o in zip(lines, own, strict=True)]
             slopes, constants = [], []
             for sign in (-1.0, 1.0):  # -1: above minus the neuron, 1: above the neuron
-                form, constant = _above(c, layer, copy, lines, r, sign * c.problem.weights[layer - 1][j])
+                form, constant = _above(c, own, here, sign * c.problem.weights[layer - 1][j])
                 slopes.append(form)
                 constants.append(constant + sign * c.problem.biases[layer - 1][j])
             twice = np.concatenate([r, r])
@@ -266,19 +269,13 @@ def _lines(lower: Array, upper: Array) -> tuple[Array, Array, Array]:
 
 
 def _above(
-    c: Compiled,
-    layer: int,
-    copy: int,
-    lines: list[tuple[Array, Array, Array]],
-    rows: Indices,
-    coefficients: Array,
+    c: Compiled, places: list[slice], lines: list[tuple[Array, ...]], coefficients: Array
 ) -> tuple[Array, Array]:
     """Linear functions of the inputs above coefficients . (values after the ReLUs of the previous layer)."""
-    constants = np.zeros(len(rows))
-    for before in range(layer - 1, -1, -1):
-        wide = c.problem.widths[before]
-        own = slice(copy * wide, (copy + 1) * wide)
-        below, chord, intercept = (part[rows, own] for part in lines[before])
+    constants = np.zeros(len(coefficients))
+    for before in range(len(lines) - 1, -1, -1):
+        own = places[before]
+        below, chord, intercept = lines[before]
         up, down = np.maximum(coefficients, 0.0), np.minimum(coefficients, 0.0)
         constants += np.einsum("ij,ij->i", up, intercept)
         coefficients = up * chord + down * below

@@ -22,6 +22,7 @@ class Domains:
     phase: NDArray[np.int8]  # 1: on, -1: off in all wanted points, by a split or by the bounds; 0: undecided
     theta: Array  # slope of the lower line of an unstable neuron, multiplier of a split one
     row_weights: Array  # (domains, rows)
+    bent: Mask  # (domains, neurons): the line above the neuron was in use, so that its bounds matter
     cut: Array  # (domains, inputs): every wanted point satisfies cut . x <= limit
     limit: Array
     fresh: Indices  # the neuron split last, -1 for none
@@ -61,6 +62,7 @@ def root(problem: Layered) -> Domains:
         np.zeros((1, problem.neurons), dtype=np.int8),
         np.full((1, problem.neurons), 0.5),
         np.full((1, rows), 1.0 / rows),
+        np.ones((1, problem.neurons), dtype=np.bool_),
         np.zeros((1, len(low))),
         np.zeros(1),
         np.full(1, -1),
