@@ -62,8 +62,8 @@ def verify(
     vacuous = _vacuous(executed)
     answered = take_turns(engines, executed, budget) if vacuous is None else Answered(vacuous, engines)
     replaying = budget.elapsed()
-    name = answered.engines[0].name
-    evidence = certify(executed, lift(answered.verdict), name, source or {}, inputs or {}, budget)
+    solver = getattr(answered.engines[0], "solver", answered.engines[0])
+    evidence = certify(executed, lift(answered.verdict), solver.name, source or {}, inputs or {}, budget)
     timings = {"search": replaying - searching, "certify": budget.elapsed() - replaying}
     result = unanswered(problem, evidence.verdict, budget, inputs or {}, source or {})
     return replace(
@@ -196,7 +196,7 @@ class Evidence:
 def certify(
     problem: Problem,
     verdict: Verdict,
-    engine: str,
+    solver: str,
     source: Mapping[str, object],
     inputs: Mapping[str, str],
     budget: Budget,
@@ -219,7 +219,7 @@ def certify(
                 why = f"there is a certificate, but {found}"
             if arithmetic != "proved":
                 return Evidence(Unknown(Reason.NUMERICS, f"shown in real arithmetic only, and {why}"), False)
-            return Evidence(Holds(0, engine, as_asked=True), False, (why,))
+            return Evidence(Holds(0, solver, as_asked=True), False, (why,))
         case _:
             return Evidence(verdict, False)
 
