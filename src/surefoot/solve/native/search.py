@@ -210,6 +210,10 @@ def _branch(s: Search, rest: Domains, slopes: Array, straight: Mask) -> Answer |
     able = splittable(s.problem, rest.box)
     kept: list[int] = []
     for index in range(len(rest)):
+        if _is_new_point(s, rest, index, bool(able[index].any())):
+            rest.stubborn[index] += _PATIENCE
+            s.stack.push(rest.pick([index]))
+            continue
         if (straight[index] and s.problem.rational) or not able[index].any():
             if monotonic() > s.deadline:
                 s.stack.push(rest.pick([*kept, *range(index, len(rest))]))
@@ -230,6 +234,11 @@ def _branch(s: Search, rest: Domains, slopes: Array, straight: Mask) -> Answer |
     if kept:
         _split(s, rest.pick(kept), able[kept], slopes[kept])
     return None
+
+
+def _is_new_point(s: Search, rest: Domains, index: int, able: bool) -> bool:
+    """Whether a box has just shrunk to a point: it is bounded once more, now without any width."""
+    return bool(s.plan.rounded) and not s.in_reals and not able and bool(rest.stubborn[index] < _PATIENCE)
 
 
 def _split(s: Search, rest: Domains, able: Mask, slopes: Array) -> None:

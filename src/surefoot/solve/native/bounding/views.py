@@ -14,7 +14,7 @@ from surefoot.solve.native.bounding.substitute import Bounded
 from surefoot.solve.native.goal import Goal, holding
 from surefoot.solve.native.problem import Mask
 
-_STEPS = 8  # of improvement of a plane
+_STEPS = 14  # of improvement of a plane
 _SLOPE = 0.1  # how much the slope of a plane counts for the choice of a split
 
 
