@@ -1,13 +1,21 @@
 """False claims that a version of the checker once accepted."""
 
+import hashlib
 from base64 import b64encode
 from fractions import Fraction
+from pathlib import Path
 from struct import pack
 from typing import Any
 
-from tests.certify.checker.making import affine, claim, verdict
+import numpy as np
+import onnx
+import pytest
+from onnx import helper, numpy_helper
+from tests.certify.checker.making import affine, certificate, claim, verdict
 
 from surefoot.certify.checker.check import check
+from surefoot.certify.checker.number import BadCertificate
+from surefoot.certify.checker.vnnlib_file import read_vnnlib
 
 
 def written_out(formula: list[Any], case: dict[str, Any], variables: list[Any]) -> dict[str, Any]:
@@ -59,3 +67,74 @@ def test_large_weights_that_nothing_multiplies_are_no_reason_to_crash() -> None:
     data = written_out(["and", atom], case, variables)
     data["claim"] |= {"networks": [network], "calls": [[0, [{"x": "1"}], ["y", "z"]]]}
     assert not check(data).accepted
+
+
+def test_a_clip_at_a_number_that_float32_does_not_have() -> None:
+    """A float32 evaluation clips at the nearest float32 number, which is above 0.1 here."""
+    formula = ["<", {"y": -1, "": float(np.float64(0.1)).hex()}]
+    case = {"atoms": [formula], "sets": [[0]], "steps": [["drop", [0], {"atoms": [[0, 1]]}]]}
+    claimed = claim([["x", 0, 0, "float32"]], [["clip", 0, (0.1).hex(), 1]], formula)
+    with pytest.raises(BadCertificate, match="float32"):
+        verdict(claimed, case, "float32")
+
+
+def test_rows_of_zeros_and_huge_weights() -> None:
+    """Nothing to add up, but what is packed does not fit the smallest fields."""
+    nodes = [affine(0, [[1e30]], [0.0]), ["relu", 1], affine(2, [[1e30]], [2.0**63])]
+    formula = ["<=", {"y": -1, "": -1}]
+    steps = [["drop", [0], {"atoms": [[0, 0]]}]]
+    case = {"atoms": [formula], "sets": [[0]], "steps": steps}
+    assert not verdict(claim([["x", 0, 1, "real"]], nodes, formula), case).accepted
+
+
+PROPERTY = """(declare-const X_0 Real) (declare-const Y_0 Real)
+(assert (>= X_0 0)) (assert (<= X_0 1)) (assert (>= Y_0 2))"""
+
+
+def _inside(folder: Path) -> dict[str, Any]:
+    """y = 3 x reaches 2; the tensor `inside` = x does not."""
+    nodes = [helper.make_node("Relu", ["x"], ["inside"]), helper.make_node("Mul", ["inside", "c"], ["y"])]
+    ends = [helper.make_tensor_value_info(n, onnx.TensorProto.FLOAT, [1]) for n in ("x", "y")]
+    three = numpy_helper.from_array(np.array([3], np.float32), "c")
+    graph = helper.make_graph(nodes, "g", ends[:1], ends[1:], [three])
+    data = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)]).SerializeToString()
+    (folder / "net.onnx").write_bytes(data)
+    (folder / "property.vnnlib").write_text(PROPERTY)
+    files = {
+        key: {
+            "file": f"well known/{name}",
+            "sha256": hashlib.sha256((folder / name).read_bytes()).hexdigest(),
+        }
+        for key, name in (("network", "net.onnx"), ("property", "property.vnnlib"))
+    }
+    atom = ["<=", {"Y_0": -1, "": 2}]
+    case = {"atoms": [atom], "sets": [[0]], "steps": [["drop", [0], {"atoms": [[0, 1]]}]]}
+    return certificate({"kind": "vnnlib", **files, "output": "inside", "inputs": "float32"}, case, "float32")
+
+
+def test_a_tensor_inside_the_network_is_not_its_output(tmp_path: Path) -> None:
+    """Such a claim was printed as one about the network, under whatever path the certificate gave."""
+    given = _inside(tmp_path)
+    found = check(given, base=tmp_path)
+    assert found.accepted
+    assert "`inside`" in found.claim
+    assert str(tmp_path / "net.onnx") in found.claim
+    assert "well known" not in found.claim
+    assert any("inside it" in what for what in found.not_certified)
+    given["claim"]["output"] = None
+    assert not check(given, base=tmp_path).accepted
+
+
+def test_a_query_written_out_is_not_about_a_given_property() -> None:
+    given = written_out(["or"], {"atoms": [], "sets": [], "steps": []}, [])
+    assert check(given).accepted
+    with pytest.raises(BadCertificate, match="property"):
+        check(given, property=Path("property.vnnlib"))
+
+
+def test_strings_and_ends_of_lines_in_properties() -> None:
+    """What stands in a string asserts nothing; a carriage return ends a comment too."""
+    quoted = PROPERTY + '(set-info :a ")(assert (<= X_0 -1))(set-info :b ")'
+    assert read_vnnlib(quoted.encode()) == read_vnnlib(PROPERTY.encode())
+    comment = PROPERTY + "(assert (or (<= Y_0 7) ; or\r (<= Y_0 8)))"
+    assert read_vnnlib(comment.encode()) == read_vnnlib(comment.replace("\r", "\n").encode())

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from .file import file_bytes
+from .file import file_bytes, shown
 from .network import Network, read_network
 from .number import BadCertificate, integer, items, number, record, text
-from .onnx_file import read_onnx
+from .onnx_file import output_names, read_onnx
 from .query import Call, Formula, Linear, Query, Variable
 from .vnnlib_file import read_vnnlib
 
 NESTING = 100  # of formulas
+LONG = 400  # characters of a path in a message
 _QUERY = frozenset({"kind", "variables", "networks", "calls", "formula"})
 _VNNLIB = frozenset({"kind", "network", "property", "inputs"})
 _FILE = frozenset({"file", "sha256"})
@@ -42,7 +43,9 @@ def read_claim(data: object, places: Places) -> Query:
 def _from_files(claim: dict[str, object], places: Places) -> Query:
     of_network = record(claim["network"], _FILE, frozenset(), "network")
     of_property = record(claim["property"], _FILE, frozenset(), "property")
-    network = _onnx(of_network, claim.get("output"), places, places.network)
+    place, model = _located(of_network, places, places.network, "network")
+    output = None if claim.get("output") is None else text(claim["output"], "output")
+    network = read_onnx(model, output)
     path, raw = _located(of_property, places, places.property, "property")
     specification = read_vnnlib(raw)
     widths = network.widths()
@@ -57,8 +60,18 @@ def _from_files(claim: dict[str, object], places: Places) -> Query:
     inputs = tuple(Variable(f"X_{i}", None, None, kind) for i in range(widths[0]))
     outputs = tuple(Variable(f"Y_{i}", None, None, "real") for i in range(widths[-1]))
     call = Call(network, tuple({v.name: Fraction(1)} for v in inputs), tuple(v.name for v in outputs))
-    origin = f"{of_network['file']} and {path.name}, inputs {kind}"
-    return Query((*inputs, *outputs), (call,), specification.formula, origin)
+    tensor = "" if output is None else f", its tensor {shown(output)},"
+    origin = f"{shown(str(place), LONG)}{tensor} and {shown(str(path), LONG)}, inputs {kind}"
+    return Query((*inputs, *outputs), (call,), specification.formula, origin, _missing(model, output))
+
+
+def _missing(model: bytes, output: str | None) -> tuple[str, ...]:
+    """A property of something inside a network says nothing about what the network computes."""
+    if output is None or output_names(model) == (output,):
+        return ()
+    if output in output_names(model):
+        return (f"which of the outputs of the network is meant: the certificate says {shown(output)}",)
+    return (f"anything about the output of the network: {shown(output)} is a tensor inside it",)
 
 
 def _located(entry: dict[str, object], places: Places, given: Path | None, what: str) -> tuple[Path, bytes]:
@@ -74,12 +87,9 @@ def _located(entry: dict[str, object], places: Places, given: Path | None, what:
     return path, raw
 
 
-def _onnx(entry: dict[str, object], output: object, places: Places, given: Path | None) -> Network:
-    name = None if output is None else text(output, "output")
-    return read_onnx(_located(entry, places, given, "network")[1], name)
-
-
 def _written_out(claim: dict[str, object], places: Places) -> Query:
+    if places.property is not None:
+        raise BadCertificate("the claim is not about a property file: its query is written out")
     variables = tuple(_variable(v) for v in items(claim["variables"], "variables"))
     names = {v.name for v in variables}
     if len(names) < len(variables):
@@ -117,7 +127,8 @@ def _variable(data: object) -> Variable:
 def _network(data: object, places: Places) -> Network:
     if isinstance(data, dict) and "file" in data:
         entry = record(data, _FILE, _OUTPUT, "network")
-        return _onnx(entry, entry.get("output"), places, places.network)
+        name = None if entry.get("output") is None else text(entry["output"], "output")
+        return read_onnx(_located(entry, places, places.network, "network")[1], name)
     return read_network(data)
 
 

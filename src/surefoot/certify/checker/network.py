@@ -12,7 +12,7 @@ from binascii import Error as Base64Error
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite
-from struct import iter_unpack
+from struct import iter_unpack, pack, unpack
 
 from .number import BadCertificate, integer, items, number, text
 
@@ -182,9 +182,9 @@ def _floats(data: object, what: str) -> Numbers:
 def _as_float(data: object, what: str) -> float:
     exact = number(data, what)
     try:
-        found = float(exact)
+        (found,) = unpack("<f", pack("<f", float(exact)))
     except OverflowError:
         found = float("inf")
     if not isfinite(found) or exact != found:
-        raise BadCertificate(f"{what}: a parameter that no binary float holds")
-    return found
+        raise BadCertificate(f"{what}: a parameter that no float32 number is")
+    return float(found)

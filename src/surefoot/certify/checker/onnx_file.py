@@ -45,6 +45,11 @@ def read_onnx(data: bytes, output: str | None = None) -> Network:
     return network
 
 
+def output_names(data: bytes) -> tuple[str, ...]:
+    """What the outputs of the graph in an ONNX file are called."""
+    return parse(data).outputs
+
+
 def _needed(graph: Graph, target: str) -> list[Step]:
     """The nodes that a tensor depends on, in the order of the file, which must be one of evaluation."""
     wanted, kept = {target}, []

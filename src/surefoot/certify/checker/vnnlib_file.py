@@ -19,7 +19,8 @@ MOST_VARIABLES = 10**7
 MOST_BITS = 2**16  # of a numerator or denominator
 MOST_CHARACTERS = 4000  # of a number
 
-_TOKEN = re.compile(r"[()]|;[^\n]*|[^\s();]+", re.ASCII)
+# A parenthesis, a comment, a string or quoted symbol (read as one word), or a word.
+_TOKEN = re.compile(r'[()]|;[^\r\n]*|"[^"]*"|\|[^|]*\||[^\s();"|]+|["|]', re.ASCII)
 _NUMBER = re.compile(r"-?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE]([+-]?[0-9]{1,4}))?", re.ASCII)
 _VARIABLE = re.compile(r"[XY]_(0|[1-9][0-9]{0,6})", re.ASCII)
 _IGNORED = ("set-logic", "set-info", "set-option", "check-sat", "get-model")

@@ -11,7 +11,8 @@ from surefoot.errors import InvalidProblem
 # Whoever walks the result may recurse: no list is nested deeper than this.
 MOST_NESTING = 100
 
-_TOKEN = re.compile(r"[()]|;[^\n]*|[^\s();]+", re.ASCII)
+# A parenthesis, a comment, a string or quoted symbol (read as one word), or a word.
+_TOKEN = re.compile(r'[()]|;[^\r\n]*|"[^"]*"|\|[^|]*\||[^\s();"|]+|["|]', re.ASCII)
 
 
 class Node(NamedTuple):

@@ -33,11 +33,12 @@ class Matrix:
         self.largest = max((max(map(abs, row), default=1) for row in rows), default=1) or 1
         self._packs: dict[int, list[int]] = {}
         self._least = drop // WORD + 1  # words of a field, where that is enough
-        self._limit = (1 << (WORD * self._least - 1)) // self.largest  # of the absolute sum of factors, then
+        most = (1 << (WORD * self._least - 1)) - 1
+        self._limit = most // self.largest  # of the absolute sum of factors, then
         self._narrow: list[int] | None = None
 
     def words(self, total: int) -> int:
-        """Words of a field that holds every sum of entries whose factors have absolute sum `total`."""
+        """Words of a field that holds every entry, and sums whose factors have absolute sum `total`."""
         return max(self.drop // WORD + 1, (max(total, 1) * self.largest).bit_length() // WORD + 1)
 
     def packed(self, factors: Sequence[int], words: int) -> int:
