@@ -79,6 +79,28 @@ def test_a_certificate_is_about_its_files(toy: Path, command: Command, tmp_path:
     assert out.startswith("rejected: ")
 
 
+def test_a_certificate_is_about_the_output_and_arithmetic_of_its_result(
+    toy: Path, command: Command, tmp_path: Path
+) -> None:
+    """Both certificates are sound; what they show is not what the result says."""
+    network, spec = toy.with_name("toy.onnx"), specification(tmp_path, "13")
+    result = tmp_path / "result.json"
+    assert command("vnnlib", network, spec, "--json", result, "--quiet")[0] == 0
+    data = json.loads(result.read_text())
+    assert "arithmetic: float32" in command("certify", result)[1]
+    content = data["verdict"]["certificate"]["content"]
+    for part, value, word in ((content["claim"], "Y", "output"), (content, "real", "arithmetic")):
+        kept = part[word]
+        part[word] = value
+        result.write_text(json.dumps(data))
+        code, out, _ = command("certify", result)
+        assert code == 1
+        assert f"about another {word}" in out or f"about real {word}" in out
+        part[word] = kept
+    result.write_text(json.dumps(data))
+    assert command("certify", result)[0] == 0
+
+
 def test_inputs_that_no_float32_number_meets(toy: Path, command: Command, tmp_path: Path) -> None:
     network = toy.with_name("toy.onnx")
     spec = specification(tmp_path, "13", "0.1", "0.1")

@@ -57,7 +57,7 @@ def judged(stored: StoredResult, trust_python: bool) -> tuple[str, str]:
     """Accepted, rejected or not certified, and the reason."""
     if isinstance(stored.result.verdict, Proved):
         content = stored.result.verdict.certificate.content
-        if (why := foreign(content, stored.inputs)) is not None:
+        if (why := foreign(content, stored)) is not None:
             return "rejected", why
         return accepted(content, Path())
     if stored.trace is None:
@@ -78,16 +78,34 @@ def accepted(content: Mapping[str, Any], folder: Path) -> tuple[str, str]:
         found = check(dict(content), base=folder)
     except BadCertificate as error:
         return "rejected", str(error)
-    return ("accepted", found.claim) if found.accepted else ("rejected", found.reason)
+    if not found.accepted:
+        return "rejected", found.reason
+    lines = [
+        found.claim,
+        f"arithmetic: {found.arithmetic}",
+        *(f"not certified: {w}" for w in found.not_certified),
+    ]
+    return "accepted", "\n  ".join(lines)
 
 
-def foreign(content: Mapping[str, Any], inputs: Mapping[str, str]) -> str | None:
-    """Why a certificate is not about the files of the result."""
-    claim = content.get("claim")
-    for part in ("network", "property"):
+def foreign(content: Mapping[str, Any], stored: StoredResult) -> str | None:
+    """Why a certificate is not about what the result is about: its files, output and arithmetic."""
+    claim, source = content.get("claim"), stored.source
+    for part, name in (("network", "network"), ("property", "specification")):
         named = claim.get(part) if isinstance(claim, dict) else None
-        if not isinstance(named, dict) or inputs.get(str(named.get("file"))) != named.get("sha256"):
+        file = str(named.get("file")) if isinstance(named, dict) else ""
+        if (
+            not isinstance(named, dict)
+            or stored.inputs.get(file) != named.get("sha256")
+            or file != source.get(name)
+        ):
             return f"the certificate is about another {part} than the result"
+    if isinstance(claim, dict) and claim.get("output") != source.get("output"):
+        return "the certificate is about another output than the result"
+    verdict = stored.result.verdict
+    float32 = isinstance(verdict, Proved) and verdict.arithmetic != "proved-real"
+    if float32 and content.get("arithmetic") != "float32":
+        return "the certificate is about real arithmetic, the result about float32"
     return None
 
 
