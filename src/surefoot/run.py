@@ -216,7 +216,10 @@ def certify(
                 found = rejection(content, budget.remaining())
                 if found is None:
                     return Evidence(Proved(Certificate(certificate.kind, content), arithmetic), True)
-                why = f"there is a certificate, but {found}"
+                if found.refused:
+                    why = f"the checker rejects the certificate: {found.why}"
+                    return Evidence(Unknown(Reason.NUMERICS, why), False)
+                why = f"there is a certificate, but {found.why}"
             if arithmetic != "proved":
                 return Evidence(Unknown(Reason.NUMERICS, f"shown in real arithmetic only, and {why}"), False)
             return Evidence(Holds(0, solver, as_asked=True), False, (why,))

@@ -21,7 +21,7 @@ from surefoot.problem.term import TRUE
 from surefoot.query.query import Proof, Quantity, Query, Sat, Unsat
 from surefoot.run import verify
 from surefoot.solve.scripted import Scripted
-from surefoot.verdict.verdict import Holds, Proved, Unknown
+from surefoot.verdict.verdict import Unknown
 from surefoot.work.budget import Budget
 
 BOX = """
@@ -101,6 +101,19 @@ def test_a_certificate_is_about_the_output_and_arithmetic_of_its_result(
     assert command("certify", result)[0] == 0
 
 
+def test_a_rejected_certificate_is_no_answer(
+    toy: Path, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file that changes during the run, or a proof that is wrong: neither proved nor unsat."""
+    network, spec = toy.with_name("toy.onnx"), specification(tmp_path, "13")
+    monkeypatch.setattr("surefoot.cli.commands.vnnlib.sha256", lambda _: "0" * 64)
+    code, out, _ = command("vnnlib", network, spec, "--quiet", "--solver", "native")
+    assert code == 3
+    assert "the checker rejects the certificate" in out
+    code, out, _ = command("vnnlib", network, spec, "--quiet", "--solver", "native", "--format", "vnncomp")
+    assert (code, out) == (3, "unknown\n")
+
+
 def test_inputs_that_no_float32_number_meets(toy: Path, command: Command, tmp_path: Path) -> None:
     network = toy.with_name("toy.onnx")
     spec = specification(tmp_path, "13", "0.1", "0.1")
@@ -124,7 +137,6 @@ def test_a_solver_that_lies_is_not_believed(toy: Path, tmp_path: Path, arithmeti
     inputs = {str(p): sha256(p) for p in (network, spec)}
     source = {"kind": "vnnlib", "network": str(network), "specification": str(spec), "output": None}
     result = verify(problem, Bmc(liar), Budget(20), inputs=inputs, source=source)
-    assert not isinstance(result.verdict, Proved)
-    assert isinstance(result.verdict, Holds if arithmetic == "float32" else Unknown)
+    assert isinstance(result.verdict, Unknown)
     assert result.certified is False
     assert liar.objection(Query((Quantity("x", Real()),), (TRUE,))) is None

@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 from surefoot.certify.checker.check import check
+from surefoot.certify.checker.file import ReadError
 from surefoot.certify.checker.number import BadCertificate
 from surefoot.work.child import Died, TimedOut, borrowed
 
@@ -120,20 +121,27 @@ def _name(name: str) -> str | None:
     return None if found is None else f"Y_{found[1]}"
 
 
-def rejection(content: Mapping[str, Any], seconds: float) -> str | None:
+class Rejection(NamedTuple):
+    why: str
+    refused: bool  # the checker read the certificate, and it does not show what it claims about these files
+
+
+def rejection(content: Mapping[str, Any], seconds: float) -> Rejection | None:
     """Why the checker does not accept a certificate within that time; None if it does."""
     with borrowed() as worker:
         try:
             return worker.call(_rejection, content, seconds=seconds)
         except TimedOut:
-            return "it was not checked in the time that was left"
+            return Rejection("it was not checked in the time that was left", False)
         except Died as death:
-            return f"its check ended early: {death}"
+            return Rejection(f"its check ended early: {death}", False)
 
 
-def _rejection(content: Mapping[str, Any]) -> str | None:
+def _rejection(content: Mapping[str, Any]) -> Rejection | None:
     try:
         found = check(dict(content))
+    except ReadError as error:  # a file that is gone, or an operator that the checker does not know
+        return Rejection(str(error), False)
     except BadCertificate as error:
-        return str(error)
-    return None if found.accepted else found.reason
+        return Rejection(str(error), True)
+    return None if found.accepted else Rejection(found.reason, True)
