@@ -220,3 +220,20 @@ def test_claims_are_read_strictly() -> None:
     ):
         with pytest.raises(BadCertificate):
             verdict({**good, **change}, case)
+
+
+def within(low: int, high: int) -> list[Any]:
+    """low <= x <= high."""
+    return ["and", ["<=", {"x": -1, "": low}], ["<=", {"x": 1, "": -high}]]
+
+
+def test_alternatives_bound_a_variable_by_their_hull() -> None:
+    free = [["x", None, None, "real"]]
+    regions = ["or", within(0, 1), within(5, 6)]
+    for impossible in (["<=", {"x": -1, "": 7}], ["<=", {"x": 1, "": 1}]):  # x >= 7, x <= -1
+        accepted(["and", regions, impossible], [one(impossible)], variables=free)
+    for possible in (["<=", {"x": -1, "": 6}], ["<=", {"x": 1}]):  # x >= 6, x <= 0
+        refused("no positive bound", ["and", regions, possible], [one(possible)], variables=free)
+    impossible = ["<=", {"x": -1, "": 7}]
+    for open_end in (["or", within(0, 1), ["<=", {"x": -1, "": 5}]], ["or", within(0, 1), ["and"]]):
+        refused("no bounds", ["and", open_end, impossible], [one(impossible)], variables=free)

@@ -6,7 +6,7 @@ checked here (docs/certificates.md, section 5). The steps of a proof then show t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from math import ceil, floor
@@ -141,25 +141,45 @@ def _bounds(variable: Variable, value: Linear) -> list[Formula]:
     return found
 
 
-def _free(variable: Variable, parts: Iterable[Formula]) -> Variable:
-    """A free variable with all bounds that single comparisons of it give."""
-    lows, highs = [variable.low], [variable.high]
-    for part in parts:
-        if part[0] in ("and", "or"):
-            continue
-        said = form(part)
-        factor = said.get(variable.name)
-        if factor is None or len(said) > 1 + ("" in said):
-            continue
-        end = -said.get("", Fraction(0)) / factor
-        if part[0] == "=" or factor > 0:
-            highs.append(end)
-        if part[0] == "=" or factor < 0:
-            lows.append(end)
-    low = max((x for x in lows if x is not None), default=None)
-    high = min((x for x in highs if x is not None), default=None)
+Ends = tuple[Fraction | None, Fraction | None]
+
+
+def _free(variable: Variable, parts: Sequence[Formula]) -> Variable:
+    """A free variable with all bounds that comparisons of it alone give."""
+    said = _ends(("and", *parts), variable.name)
+    low, high = _both((variable.low, variable.high), said)
     if low is None or high is None:
         raise Refused(f"variable `{variable.name}` has no bounds")
     if variable.kind == "integer":
         low, high = Fraction(ceil(low)), Fraction(floor(high))
     return replace(variable, low=low, high=high)
+
+
+def _ends(whole: Formula, name: str) -> Ends:
+    """Bounds of a variable wherever a formula holds: all parts of `and`, the hull of those of `or`."""
+    if whole[0] == "and":
+        found: Ends = (None, None)
+        for part in inner(whole):
+            found = _both(found, _ends(part, name))
+        return found
+    if whole[0] == "or":
+        several = [_ends(part, name) for part in inner(whole)]
+        lows, highs = [low for low, _ in several], [high for _, high in several]
+        return (
+            min(x for x in lows if x is not None) if lows and None not in lows else None,
+            max(x for x in highs if x is not None) if highs and None not in highs else None,
+        )
+    said = form(whole)
+    factor = said.get(name)
+    if factor is None or len(said) > 1 + ("" in said):
+        return None, None
+    end = -said.get("", Fraction(0)) / factor
+    if whole[0] == "=":
+        return end, end
+    return (None, end) if factor > 0 else (end, None)
+
+
+def _both(first: Ends, second: Ends) -> Ends:
+    lows = [x for x in (first[0], second[0]) if x is not None]
+    highs = [x for x in (first[1], second[1]) if x is not None]
+    return max(lows, default=None), min(highs, default=None)
