@@ -146,3 +146,22 @@ def test_inputs_beyond_float32_overflow() -> None:
 
 def test_division_by_zero_counts_as_overflow() -> None:
     assert overflows(Network(1, (Elementwise(0, Constant.DIVIDE, frozen([0])),)), [1], [2])
+
+
+@pytest.mark.parametrize("shape", [Shape.TANH, Shape.SIGMOID])
+def test_smooth_functions_of_a_common_runtime_are_within_the_bound(shape: Shape) -> None:
+    """Where its tanh is worst (about 2.7 units near 8.5), and elsewhere."""
+    onnxruntime = pytest.importorskip("onnxruntime")
+    helper = pytest.importorskip("onnx.helper")
+    points = np.linspace(-20, 20, 400_001, dtype=np.float32)
+    points = np.concatenate([points, np.linspace(7, 9.2, 400_001, dtype=np.float32)])
+    name = "Tanh" if shape is Shape.TANH else "Sigmoid"
+    ends = [helper.make_tensor_value_info(n, 1, [None]) for n in "xy"]
+    graph = helper.make_graph([helper.make_node(name, ["x"], ["y"])], "one", ends[:1], ends[1:])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    computed = onnxruntime.InferenceSession(model.SerializeToString()).run(None, {"x": points})[0]
+    x = points.astype(np.float64)
+    exact = np.tanh(x) if shape is Shape.TANH else 1.0 / (1.0 + np.exp(-x))
+    network = Network(1, (Activation(0, shape),))
+    bound = error_bounds(network, x[:, None], x[:, None], input_rounding=False)[:, 0]
+    assert (np.abs(computed - exact) <= bound).all()

@@ -17,7 +17,7 @@ from .proof.walk import Count, walk
 
 _KEYS = frozenset({"surefoot-certificate", "claim", "arithmetic", "cases"})
 _MEANING = {
-    "float32": "float32: any order of summation, tanh and sigmoid within two units in the last place",
+    "float32": "float32: any order of summation, tanh and sigmoid within four units in the last place",
     "real": "real numbers: rounding is not covered",
 }
 

@@ -46,9 +46,9 @@ def radius(grid: Grid, state: State, v: int, exact: Bounds | None = None) -> lis
             found = [lost - (-t * operations // rest) for t in partial_sums(grid, state, v)]
         case Activation(kind="tanh"):
             sizes = state.sizes(value.sources[0])
-            found = [2 * (-(-min(size, grid.one) >> 23) + grid.tiny) for size in sizes]
+            found = [4 * (-(-min(size, grid.one) >> 23) + grid.tiny) for size in sizes]
         case Activation(kind="sigmoid"):
-            found = [2 * (-(-grid.one >> 23) + grid.tiny)] * value.width
+            found = [4 * (-(-grid.one >> 23) + grid.tiny)] * value.width
         case Elementwise() | Activation(kind="leaky_relu") | Combine(kind="sum" | "product" | "quotient"):
             found = [_rounded(grid, s) for s in _sizes(exact or _exact(grid, state, v))]
         case Mix(_, _, single):

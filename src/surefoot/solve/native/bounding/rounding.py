@@ -1,7 +1,7 @@
 """How far a float32 evaluation of one node can be from its exact function of the values computed before.
 
 The rules of docs/certificates.md, section 4: any order of summation, fused or not, results below the normal
-range kept or flushed, tanh and sigmoid within two units in the last place. Radii are rounded up; infinity
+range kept or flushed, tanh and sigmoid within four units in the last place. Radii are rounded up; infinity
 says that a result may leave the float32 range, or that a divisor may vanish.
 """
 
@@ -60,9 +60,9 @@ def _activation(shape: Shape, size: Array, box: Box) -> Array | None:
         case Shape.LEAKY_RELU:
             return _once(box.magnitude)
         case Shape.TANH:
-            return _up(2.0 * (2.0 * UNIT32 * np.minimum(size, 1.0) + SMALLEST), 4)
+            return _up(4.0 * (2.0 * UNIT32 * np.minimum(size, 1.0) + SMALLEST), 4)
         case Shape.SIGMOID:
-            return np.full_like(size, 2.0 * (2.0 * UNIT32 + SMALLEST) * (1.0 + gamma(2)))
+            return np.full_like(size, 4.0 * (2.0 * UNIT32 + SMALLEST) * (1.0 + gamma(2)))
         case _:
             return None
 
