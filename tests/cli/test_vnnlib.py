@@ -140,3 +140,13 @@ def test_a_solver_that_lies_is_not_believed(toy: Path, tmp_path: Path, arithmeti
     assert isinstance(result.verdict, Unknown)
     assert result.certified is False
     assert liar.objection(Query((Quantity("x", Real()),), (TRUE,))) is None
+
+
+def test_what_becomes_of_the_certificate_is_told(toy: Path, command: Command, tmp_path: Path) -> None:
+    network, target = toy.with_name("toy.onnx"), tmp_path / "proof.json"
+    asked = ("vnnlib", network, specification(tmp_path, "13"), "--certificate", target)
+    assert f"written: {target}" in command(*asked)[2]
+    target.unlink()
+    asked = ("vnnlib", network, specification(tmp_path, "10"), "--certificate", target)
+    assert f"not written: {target} (there is no proof)" in command(*asked)[2]
+    assert not target.exists()

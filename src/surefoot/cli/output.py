@@ -18,7 +18,6 @@ from surefoot.formats.result_json import to_json
 from surefoot.problem.problem import Problem
 from surefoot.report.text import render
 from surefoot.verdict.verdict import (
-    Certificate,
     Estimated,
     Exact,
     Found,
@@ -29,6 +28,7 @@ from surefoot.verdict.verdict import (
     Result,
     Unknown,
     Vacuous,
+    Verdict,
     Violated,
 )
 
@@ -107,9 +107,12 @@ def write_json(results: Sequence[tuple[Problem, Result]], json_path: str | None,
             print(f"written: {json_path}", file=sys.stderr)
 
 
-def write_certificate(certificate: Certificate, path: str) -> None:
-    """The content alone, as the stand-alone checker reads it."""
-    write_file(Path(path), json.dumps(certificate.content, separators=(",", ":")) + "\n")
+def write_certificate(verdict: Verdict, path: str) -> str:
+    """The certificate alone, as the stand-alone checker reads it; what was done, for stderr."""
+    if not isinstance(verdict, Proved):
+        return f"not written: {path} (there is no proof)"
+    write_file(Path(path), json.dumps(verdict.certificate.content, separators=(",", ":")) + "\n")
+    return f"written: {path}"
 
 
 def write_file(target: Path, text: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -93,8 +94,10 @@ def vnnlib(
                 break
         if empty is not None:
             result = of_rounded_inputs(result, empty)
-    if certificate is not None and isinstance(result.verdict, Proved):
-        write_certificate(result.verdict.certificate, certificate)
+    if certificate is not None:
+        told = write_certificate(result.verdict, certificate)
+        if not quiet:
+            print(told, file=sys.stderr)
     if form == "text":
         return write([(problem, result)], json_path, quiet)
     if json_path == "-":
