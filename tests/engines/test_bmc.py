@@ -100,6 +100,15 @@ def test_a_proof_for_reals_settles_only_a_property_of_the_first_state(asked: Nev
     assert isinstance(verdict, kind)
 
 
+@pytest.mark.parametrize(("asked", "kind"), [(Never(X >= 3), Unknown), (Never(X >= 3, steps=0), Proved)])
+def test_nor_does_one_that_comes_with_a_doubt_about_float32(asked: Never, kind: type) -> None:
+    proof = Proof({}, "real", ())
+    doubt = Undecided(Why.NUMERICS, "in reals only", proof)
+    again = () if kind is Proved else (Unsat(proof),)  # the same question in reals, asked once more
+    verdict = Bmc(Scripted((doubt, *again, SOME_RUN, Unsat())), depth=0).check(counter(asked), Budget(60))
+    assert isinstance(verdict, kind)
+
+
 def test_an_interrupt_keeps_what_is_known() -> None:
     class Interrupting(Scripted):
         def session(self, base, *, seconds):  # type: ignore[no-untyped-def]

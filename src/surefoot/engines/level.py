@@ -102,7 +102,7 @@ class Levels:
                 unknown = undecided_at(encoded.steps, undecided)
                 if encoded.faithful is not None:
                     return unknown if why is Why.TIMEOUT else None
-                if why is Why.NUMERICS and answer.proof is not None and encoded.steps == 0:
+                if why is Why.NUMERICS and answer.proof is not None and self._is_one_query():
                     return answer.proof
                 if why is Why.NUMERICS:
                     return self._in_reals(encoded.steps) or unknown
