@@ -42,9 +42,9 @@ def _value(node: Node, values: Sequence[Array]) -> Array:
             factor = constant.astype(np.float64)
             return x + factor if kind is Constant.ADD else x * _factor(kind, factor)
         case Activation(source, shape, parameters):
-            return _activation(values[source], shape, parameters)
+            return activated(values[source], shape, parameters)
         case Combine(left, right, pairing):
-            return _pair(values[left], values[right], pairing)
+            return paired(values[left], values[right], pairing)
         case Pick(source, indices):
             return values[source][:, indices]
         case Join(several):
@@ -55,7 +55,7 @@ def _factor(kind: Constant, constant: Array) -> Array:
     return constant if kind is Constant.MULTIPLY else 1.0 / constant
 
 
-def _activation(x: Array, shape: Shape, parameters: tuple[float, ...]) -> Array:
+def activated(x: Array, shape: Shape, parameters: tuple[float, ...]) -> Array:
     match shape:
         case Shape.RELU:
             return np.maximum(x, 0.0)
@@ -69,7 +69,7 @@ def _activation(x: Array, shape: Shape, parameters: tuple[float, ...]) -> Array:
             return 1.0 / (1.0 + np.exp(-x))
 
 
-def _pair(x: Array, y: Array, pairing: Pairing) -> Array:
+def paired(x: Array, y: Array, pairing: Pairing) -> Array:
     match pairing:
         case Pairing.ADD:
             return x + y

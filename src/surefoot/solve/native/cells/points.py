@@ -29,10 +29,9 @@ from surefoot.problem.network import (
     Join,
     Network,
     Node,
-    Pairing,
     Pick,
-    Shape,
 )
+from surefoot.solve.native.bounding.passes import activated, paired
 from surefoot.solve.native.cells.arrange import Demand, Stacked
 
 Codes = NDArray[np.uint8]
@@ -107,39 +106,13 @@ def _value(node: Node, values: Sequence[Array]) -> Array:
         case Elementwise(source, _, constant):
             return values[source] / constant.astype(np.float64)[:, None]
         case Activation(source, shape, parameters):
-            return _activation(values[source], shape, parameters)
+            return activated(values[source], shape, parameters)
         case Combine(left, right, pairing):
-            return _pair(values[left], values[right], pairing)
+            return paired(values[left], values[right], pairing)
         case Pick(source, indices):
             return values[source][indices]
         case Join(several):
             return np.concatenate([values[s] for s in several])
-
-
-def _activation(x: Array, shape: Shape, parameters: tuple[float, ...]) -> Array:
-    match shape:
-        case Shape.RELU:
-            return np.maximum(x, 0.0)
-        case Shape.LEAKY_RELU:
-            return np.where(x < 0, x * parameters[0], x)
-        case Shape.CLIP:
-            return np.minimum(np.maximum(x, parameters[0]), parameters[1])
-        case Shape.TANH:
-            return np.tanh(x)
-        case Shape.SIGMOID:
-            return 1.0 / (1.0 + np.exp(-x))
-
-
-def _pair(x: Array, y: Array, pairing: Pairing) -> Array:
-    match pairing:
-        case Pairing.ADD:
-            return x + y
-        case Pairing.MULTIPLY:
-            return x * y
-        case Pairing.MAXIMUM:
-            return np.maximum(x, y)
-        case Pairing.DIVIDE:
-            return x / y
 
 
 def judged(demand: Demand, points: Array, outputs: Array, radius: Array) -> Codes:
