@@ -9,6 +9,7 @@ import hashlib
 import json
 import multiprocessing
 import resource
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,6 +17,9 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, ClassVar
+
+import numpy as np
+from onnx import TensorProto, helper, numpy_helper
 
 from benchmarks.race_track import together
 from surefoot.certify.files import about_files
@@ -127,12 +131,41 @@ def ask_cells(name: str, seconds: float) -> dict[str, Any]:
 
 
 def warmed() -> None:
-    """Ask something trivial, so that nothing is imported later."""
+    """Ask something trivial, as a query and as files, so that nothing is imported later."""
+    import highspy  # noqa: F401
+
     network = dense([([[1.0], [-1.0]], [0.0, 0.5]), ([[1.0, 1.0]], [0.0])])
     quantities = (Quantity("x", Real(-1, 1)), Quantity("y", Real()))
     call = NetworkCall(network, (Var("x"),), ("y",))
     for bound in (2, -1):
         decide(Query(quantities, (Var("y") <= Const(bound),), (call,)), seconds=5.0)
+    with tempfile.TemporaryDirectory() as folder:
+        files = Path(folder) / "network.onnx", Path(folder) / "property.vnnlib"
+        files[0].write_bytes(_tiny_network())
+        for bound in ("1.4", "1.6"):  # y = relu(x) + relu(1/2 - x) is at most 3/2: sat, then unsat
+            files[1].write_text(_TINY_PROPERTY.format(bound), encoding="utf-8")
+            ask_files(*files, 5.0)
+
+
+_TINY_PROPERTY = """(declare-const X_0 Real) (declare-const Y_0 Real)
+(assert (>= X_0 -1.0)) (assert (<= X_0 1.0)) (assert (>= Y_0 {}))
+"""
+
+
+def _tiny_network() -> bytes:
+    """Two neurons with one input, as an ONNX file."""
+    tensors = {"w": [[1.0, -1.0]], "b": [0.0, 0.5], "v": [[1.0], [1.0]], "c": [0.0]}
+    nodes = [
+        helper.make_node("Gemm", ["x", "w", "b"], ["a"]),
+        helper.make_node("Relu", ["a"], ["r"]),
+        helper.make_node("Gemm", ["r", "v", "c"], ["y"]),
+    ]
+    ends = [[helper.make_tensor_value_info(n, TensorProto.FLOAT, [1, 1])] for n in "xy"]
+    given = [numpy_helper.from_array(np.array(t, dtype=np.float32), n) for n, t in tensors.items()]
+    graph = helper.make_graph(nodes, "tiny", *ends, given)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    found: bytes = model.SerializeToString()
+    return found
 
 
 def asked(

@@ -17,6 +17,7 @@ from surefoot.problem.meaning.evaluate import Undefined
 from surefoot.problem.network import Activation, Combine, Pairing
 from surefoot.solve.native.bounding.layout import straddles
 from surefoot.solve.native.bounding.substitute import Bounded
+from surefoot.solve.native.linear_program import minimise
 from surefoot.solve.native.problem import Compiled, Mask
 from surefoot.solve.native.witness import columns
 
@@ -110,8 +111,6 @@ def _refutes(problem: Compiled, forms: Forms, atoms: Sequence[int], weights: Seq
 
 def _program(problem: Compiled, forms: Forms, atoms: Sequence[int]) -> tuple[list[float], list[float]]:
     """The point where the worst violation is least, and the multipliers that show that it is."""
-    from scipy.optimize import linprog
-
     rows, right, owner = [], [], []
     for position, j in enumerate(atoms):
         slopes = [float(s) for s in forms.slopes[j]]
@@ -124,16 +123,14 @@ def _program(problem: Compiled, forms: Forms, atoms: Sequence[int]) -> tuple[lis
     middle = [float(a + b) / 2 for a, b in zip(forms.low, forms.high, strict=True)]
     if not rows:
         return middle, []
-    bounds = [(float(a), float(b)) for a, b in zip(forms.low, forms.high, strict=True)]
-    found = linprog(
-        [0.0] * width + [1.0], A_ub=np.array(rows), b_ub=np.array(right), bounds=[*bounds, (-1.0, None)]
-    )
+    low, high = np.array([*map(float, forms.low), -1.0]), np.array([*map(float, forms.high), np.inf])
+    found = minimise(np.append(np.zeros(width), 1.0), np.array(rows), np.array(right), low, high)
     weights = [0.0] * len(atoms)
-    if found.status != 0:
+    if found is None:
         return middle, weights
-    for (position, factor), marginal in zip(owner, found.ineqlin.marginals, strict=True):
-        weights[position] += -float(marginal) * factor
-    return [float(x) for x in found.x[:width]], weights
+    for (position, factor), marginal in zip(owner, found.marginals.tolist(), strict=True):
+        weights[position] += -marginal * factor
+    return found.columns[:width].tolist(), weights
 
 
 def _points(

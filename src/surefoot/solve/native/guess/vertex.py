@@ -27,6 +27,7 @@ from surefoot.problem.network import (
     Shape,
 )
 from surefoot.solve.native.bounding.passes import forward
+from surefoot.solve.native.linear_program import minimise
 from surefoot.solve.native.problem import Compiled
 
 _PIECES = 8  # tried around one point
@@ -113,8 +114,6 @@ def _corner(
     chosen: Sides,
 ) -> Array | None:
     """Where the worst atom is best in one piece; None if it fails there."""
-    from scipy.optimize import linprog
-
     slopes = _slopes(problem.network, values, chosen)
     rows, right, counted = [], [], []
     for j in several:
@@ -130,11 +129,13 @@ def _corner(
         rows.extend((side * slopes[v] / reach).T[movable])
         right.extend((side * (point @ slopes[v] - values[v]) / reach)[movable])
         counted.extend([0.0] * len(movable))
-    result = linprog(
+    found = minimise(
         np.append(np.zeros(len(point)), 1.0),
-        A_ub=np.column_stack([np.array(rows), counted]),
-        b_ub=np.array(right),
-        bounds=[*zip(problem.low, problem.high, strict=True), (-1.0, None)],
+        np.column_stack([np.array(rows), counted]),
+        np.array(right),
+        np.append(problem.low, -1.0),
+        np.append(problem.high, np.inf),
     )
-    holds = result.status == 0 and result.x[-1] <= _TOUCHES
-    return np.asarray(result.x[: len(point)]) if holds else None
+    if found is None or not found.columns[-1] <= _TOUCHES:
+        return None
+    return found.columns[:-1]
