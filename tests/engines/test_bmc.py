@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -10,8 +11,8 @@ from tests.examples import EXAMPLES, Example
 
 from surefoot.engines.bmc import Bmc
 from surefoot.problem.property import Never, Path, Probability, Within
-from surefoot.problem.term import Var
-from surefoot.query.query import Proof, Sat, Undecided, Unsat, Why
+from surefoot.problem.term import Term, Var, equal
+from surefoot.query.query import Answer, Proof, Sat, Undecided, Unsat, Why
 from surefoot.run import verify
 from surefoot.solve import SOLVERS
 from surefoot.solve.scripted import Scripted
@@ -82,6 +83,25 @@ def test_a_depth_limit_is_not_what_the_property_asked() -> None:
 def test_a_bounded_property_is_answered_as_asked() -> None:
     engine = scripted(*CLEAR, Unsat(), SOME_RUN)
     assert engine.check(counter(Never(X >= 3, steps=1)), Budget(60)) == Holds(1, "scripted", as_asked=True)
+
+
+@pytest.mark.parametrize(
+    ("initial", "more", "kind"),
+    [
+        (X >= 0, (), Proved),  # the lower end of the range is a start: nobody has to be asked for one
+        (equal(X, 2), (SOME_RUN,), Proved),
+        (equal(X, 2), (Unsat(),), Vacuous),
+        (X < 0, (Unsat(),), Vacuous),
+    ],
+)
+def test_a_start_at_an_end_of_all_ranges_needs_no_question(
+    initial: Term, more: tuple[Answer, ...], kind: type
+) -> None:
+    problem = counter(Never(X >= 3, steps=0))
+    problem = replace(problem, environment=replace(problem.environment, initial=initial))
+    solver = Scripted((Unsat(Proof({}, "float32", ())), *more))
+    assert isinstance(Bmc(solver).check(problem, Budget(60)), kind)
+    assert len(solver.asked) == 1 + len(more)
 
 
 def test_a_lying_solver_does_not_make_a_violation() -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from surefoot.encode.call import MAY_OVERFLOW
 from surefoot.encode.refutation.conditions import meaningless, relevant, violation
-from surefoot.encode.refutation.witness import confirmed, undefined_after
+from surefoot.encode.refutation.witness import confirmed, starts_at_a_corner, undefined_after
 from surefoot.encode.unroll import Encoded, unroll
 from surefoot.engines.simple_path import simple_run
 from surefoot.problem.problem import Problem
@@ -132,6 +132,8 @@ class Levels:
     ) -> Clear | Doubt | Verdict:
         """No violation at k: is there any run of k steps, and do all its next steps stay in range?"""
         k, open_runs = encoded.steps, relevant(encoded)
+        if k == 0 and not deeper and self._is_one_query() and starts_at_a_corner(encoded):
+            return Clear(last=False, proof=proof)  # there is a run, and its next steps do not matter
         match ask(*open_runs):
             case Unsat():
                 return self._no_longer_run(encoded, ask)

@@ -12,8 +12,9 @@ from surefoot.errors import Unsupported
 from surefoot.problem.meaning.evaluate import Undefined
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Recurs
-from surefoot.problem.semantics import holds, successors, transitions
+from surefoot.problem.semantics import holds, is_initial, successors, transitions
 from surefoot.problem.term import Term
+from surefoot.query.bounds import declared
 from surefoot.query.query import Assignment
 from surefoot.verdict.verdict import Trace
 
@@ -66,6 +67,19 @@ def _without(problem: Problem, run: Trace, good: Term, *, seen_matters: bool) ->
     if quiet_since < len(run.states) and not transitions(problem, run.states[-1]):
         return run
     return "the run neither ends nor returns exactly to an earlier state without passing a good one"
+
+
+def starts_at_a_corner(encoded: Encoded) -> bool:
+    """Whether the state with all variables at their lower ends, or all at their upper ones, is initial."""
+    box = declared(q for q in encoded.query.quantities if q.name.endswith("@0"))
+    for ends in (tuple(box.values()), tuple((high, low) for low, high in box.values())):
+        corner = {n: a if a is not None else b or 0 for n, (a, b) in zip(box, ends, strict=True)}
+        try:
+            if is_initial(encoded.problem.environment, encoded.decode(corner).initial):
+                return True
+        except (Undefined, OverflowError):
+            continue
+    return False
 
 
 def undefined_after(encoded: Encoded, model: Assignment) -> str:
