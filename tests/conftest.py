@@ -5,6 +5,7 @@ below is set to 1, as in CI, the same test fails instead, so that a green run me
 """
 
 import os
+import shutil
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NoReturn
@@ -12,6 +13,7 @@ from typing import NoReturn
 import pytest
 
 SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+BROWSER = "chromium"
 TRAINING_PACKAGES = ("torch", "stable_baselines3")
 
 
@@ -41,6 +43,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip or fail a marked test whose need is not met, before any of its fixtures run."""
     if item.get_closest_marker("shared_data") and not SHARED_DATA.is_dir():
         unavailable("needs ../shared/data", "SUREFOOT_REQUIRE_SHARED")
+    if item.get_closest_marker("browser") and shutil.which(BROWSER) is None:
+        unavailable(f"needs the browser {BROWSER}", "SUREFOOT_REQUIRE_BROWSER")
     missing = [name for name in TRAINING_PACKAGES if find_spec(name) is None]
     if item.get_closest_marker("train") and missing:
         unavailable(f"needs {' and '.join(missing)} (make train-setup)", "SUREFOOT_REQUIRE_TRAIN")

@@ -9,6 +9,7 @@ pytest_plugins = ["pytester"]
 BODIES = {
     "SUREFOOT_REQUIRE_SHARED": "def test_it(shared_data): ...",
     "SUREFOOT_REQUIRE_TRAIN": "import pytest\n@pytest.mark." + "train\ndef test_it(): ...",
+    "SUREFOOT_REQUIRE_BROWSER": "import pytest\n@pytest.mark." + "browser\ndef test_it(): ...",
 }
 
 
@@ -16,8 +17,9 @@ BODIES = {
 def without_needs(pytester: pytest.Pytester) -> pytest.Pytester:
     """A test folder with our conftest, in a place where nothing it asks for exists."""
     text = Path(__file__).with_name("conftest.py").read_text(encoding="utf-8")
-    pytester.makeconftest(text.replace('"torch", "stable_baselines3"', '"no_such_package",'))
-    pytester.makeini("[pytest]\nmarkers =\n    shared_data: x\n    train: x\n")
+    text = text.replace('"torch", "stable_baselines3"', '"no_such_package",')
+    pytester.makeconftest(text.replace('"chromium"', '"no-such-browser"'))
+    pytester.makeini("[pytest]\nmarkers =\n    shared_data: x\n    train: x\n    browser: x\n")
     return pytester
 
 

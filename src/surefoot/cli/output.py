@@ -16,6 +16,7 @@ import click
 from surefoot.errors import InvalidProblem
 from surefoot.formats.result_json import to_json
 from surefoot.problem.problem import Problem
+from surefoot.report.page import page
 from surefoot.report.text import render
 from surefoot.verdict.verdict import (
     Estimated,
@@ -83,12 +84,18 @@ def check_writable(json_path: str | None, inputs: Sequence[Path], option: str = 
         raise InvalidProblem(f"folder `{target.parent}` is not writable", where=option)
 
 
-def write(results: Sequence[tuple[Problem, Result]], json_path: str | None, quiet: bool = False) -> int:
-    """Print all results as text (unless stdout is for JSON) and write the JSON; the worst exit code."""
+def write(
+    results: Sequence[tuple[Problem, Result]],
+    json_path: str | None,
+    quiet: bool = False,
+    report: str | None = None,
+) -> int:
+    """Print all results as text (unless stdout is for JSON), write JSON and report; the worst exit code."""
     if json_path != "-":
         for problem, result in results:
             print(render(problem, result))
     write_json(results, json_path, quiet)
+    write_report(results, report, quiet)
     return worst([exit_code(result) for _, result in results])
 
 
@@ -105,6 +112,14 @@ def write_json(results: Sequence[tuple[Problem, Result]], json_path: str | None,
         write_file(Path(json_path), text)
         if not quiet:
             print(f"written: {json_path}", file=sys.stderr)
+
+
+def write_report(results: Sequence[tuple[Problem, Result]], path: str | None, quiet: bool) -> None:
+    """The results as one HTML file."""
+    if path is not None:
+        write_file(Path(path), page(results))
+        if not quiet:
+            print(f"written: {path}", file=sys.stderr)
 
 
 def write_certificate(verdict: Verdict, path: str) -> str:

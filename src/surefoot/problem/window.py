@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from surefoot.problem.environment import Kind, Update, Variable
+from surefoot.problem.environment import Environment, Kind, Outcome, Update, Variable
 from surefoot.problem.term import Term, Var
 
 
@@ -42,3 +43,43 @@ def window(name: str, length: int, kind: Kind) -> Window:
 def interleave(*windows: Window) -> tuple[Var, ...]:
     """All windows time-major: first every window's oldest value, last every window's newest."""
     return tuple(w.terms[i] for i in range(windows[0].length) for w in windows)
+
+
+def windows_of(environment: Environment) -> tuple[Window, ...]:
+    """The history buffers among the variables: named `x_0`, `x_1`, …, and shifted by every step that writes.
+
+    Longest first where one name could belong to two; buffers of one value are ordinary variables.
+    """
+    kinds = {v.name: v.kind for v in environment.variables}
+    stems = dict.fromkeys(name.rpartition("_")[0] for name in kinds if name.endswith("_0"))
+    found = []
+    for stem in stems:
+        length = 0
+        while kinds.get(f"{stem}_{length}") == kinds[f"{stem}_0"]:
+            length += 1
+        buffer = Window(stem, length, kinds[f"{stem}_0"])
+        if length > 1 and _always_shifted(buffer, environment):
+            found.append(buffer)
+    return tuple(found)
+
+
+def _always_shifted(buffer: Window, environment: Environment) -> bool:
+    """Some step shifts the buffer, and no step does anything else with it."""
+    shifted = False
+    for outcome in _outcomes(environment):
+        written = {u.target: u.value for u in outcome.updates if u.target in buffer.terms}
+        if not written:
+            continue
+        moved = dict(zip(buffer.terms[:-1], buffer.terms[1:], strict=True))
+        if {t: v for t, v in written.items() if t != buffer.terms[-1]} != moved:
+            return False
+        shifted = buffer.terms[-1] in written
+        if not shifted:
+            return False
+    return shifted
+
+
+def _outcomes(environment: Environment) -> Iterator[Outcome]:
+    for component in environment.components:
+        for edge in component.edges:
+            yield from edge.outcomes

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
-from typing import Any
 
-from surefoot.problem.meaning.transition import enabled
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Recurs, Within
-from surefoot.problem.semantics import State, decision
 from surefoot.problem.show import show_property
-from surefoot.transform.discretise import discretise
+from surefoot.report.run_table import run_table
 from surefoot.verdict.verdict import (
     Certificate,
     Estimated,
@@ -28,7 +24,6 @@ from surefoot.verdict.verdict import (
 )
 
 COLUMNS = 10  # a wider state is shown down the page instead of across
-WIDTH = 14
 
 FINITE_RUNS = {
     Within: "a run that ends (deadlock, stall) violates the property unless it has seen a good state in time",
@@ -40,7 +35,7 @@ FINITE_RUNS = {
 def render(problem: Problem, result: Result) -> str:
     """The whole result; every line ends without trailing space."""
     lines = [f"{headline(result)}: {show_property(problem.property)}", f"  problem   {result.problem}"]
-    lines += [f"  {line}" for line in _evidence(problem, result)]
+    lines += [f"  {line}" for line in evidence(problem, result)]
     lines.append(f"  engine    {result.engine}")
     lines.append(f"  meaning   {result.arithmetic}; seed {result.seed}; {result.seconds:.2f} s")
     if type(problem.property) in FINITE_RUNS:
@@ -78,13 +73,14 @@ def headline(result: Result) -> str:
             return f"unknown ({reason.value})"
 
 
-def _evidence(problem: Problem, result: Result) -> list[str]:
+def evidence(problem: Problem, result: Result, *, runs: bool = True) -> list[str]:
+    """What stands behind the verdict; `runs`: a trace too, state by state."""
     match result.verdict:
         case Violated(trace):
             replayed = "replayed step by step with zero tolerance" if result.certified else "NOT replayed"
             return [
                 f"evidence  trace of {counted(len(trace.states), 'state')}, {replayed}",
-                *_trace(problem, trace),
+                *(_trace(problem, trace) if runs else ()),
                 *([] if trace.loop is None else [f"returns to state {trace.loop}"]),
             ]
         case Proved(certificate):
@@ -111,22 +107,21 @@ def _steps(certificate: Certificate) -> str:
 
 
 def _trace(problem: Problem, trace: Trace) -> list[str]:
-    executed, _ = discretise(problem)
-    rows = [_row(executed, state) for state in trace.states]
-    for row, move in zip(rows, trace.moves, strict=False):
-        taken = move.transition.label or "silent"
-        if row.get("action", taken) != taken and not row["action"].startswith(f"{taken} "):
-            row["taken"] = f"{taken} (the environment's own)"
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    if len(names) > COLUMNS:
-        return [
+    table = run_table(problem, trace)
+    before = [
+        f"{name} in state 0, oldest first: {', '.join(values)}" for name, values in table.before.items()
+    ]
+    if len(table.names) > COLUMNS:
+        return before + [
             line
-            for number, row in enumerate(rows)
+            for number, row in enumerate(table.rows)
             for line in (f"state {number}", *(f"  {name} = {text}" for name, text in row.items()))
         ]
-    header = ["state", *names]
-    body = [[str(number), *(row.get(name, "") for name in names)] for number, row in enumerate(rows)]
-    return _table([header, *body])
+    header = ["state", *table.names]
+    body = [
+        [str(number), *(row.get(name, "") for name in table.names)] for number, row in enumerate(table.rows)
+    ]
+    return before + _table([header, *body])
 
 
 def _table(rows: Sequence[Sequence[str]]) -> list[str]:
@@ -134,41 +129,5 @@ def _table(rows: Sequence[Sequence[str]]) -> list[str]:
     return ["  ".join(c.rjust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
-def _row(problem: Problem, state: State) -> dict[str, str]:
-    """Variables, locations, network outputs and the policy's choice in one state."""
-    environment = problem.environment
-    row = {v.name: number(state[v.name]) for v in environment.variables}
-    for component in environment.components:
-        if len(component.locations) > 1:
-            row[component.name] = component.locations[state[f"@{component.name}"]]
-    made = decision(problem, state)
-    if made is None:
-        return row
-    row |= {f"output[{i}]": f"{o:.7g}" for i, o in enumerate(made.outputs or ())}
-    if list(made.controls.values()) != list(made.outputs or ()):
-        row |= {name: number(value) for name, value in made.controls.items()}
-    if made.actions:
-        row["action"] = " or ".join(made.actions) if len(made.actions) < 4 else "sampled"
-        row["action"] += " (not enabled: stalls)" if made.stalls else ""
-    if any(c.edges for c in environment.components) and not enabled(environment, state, made.controls):
-        row["action"] = "none enabled: deadlock"
-    return row
-
-
 def counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def number(value: Any) -> str:
-    """A number short enough to read; the exact one is in the JSON."""
-    if isinstance(value, Fraction):
-        return str(value) if len(str(value)) <= WIDTH else f"{float(value):.10g}"
-    if isinstance(value, tuple):
-        return "[" + ", ".join(number(v) for v in value) + "]"
-    return (
-        f"{value:.10g}"
-        if isinstance(value, float)
-        else str(value).lower()
-        if isinstance(value, bool)
-        else str(value)
-    )

@@ -36,6 +36,7 @@ from surefoot.work.budget import Budget
 @click.option(
     "--json", "json_path", metavar="FILE|-", help="Write the complete result; - = stdout, nothing else."
 )
+@click.option("--report", metavar="FILE", help="Write the results as one HTML page with pictures.")
 @click.option("--quiet", is_flag=True, help="No progress on stderr.")
 def check(
     model: Path,
@@ -44,6 +45,7 @@ def check(
     timeout: float,
     seed: int,
     json_path: str | None,
+    report: str | None,
     quiet: bool,
     **options: Any,
 ) -> int:
@@ -54,6 +56,7 @@ def check(
     """
     started = Budget(timeout, seed)
     check_writable(json_path, [model])
+    check_writable(report, [model], "--report")
     wiring = {name: options.pop(name) for name in MODEL_OPTIONS}
     loaded = load_model(model, **wiring)
     engines = build_engines(engine_name, options, dump_queries)
@@ -68,7 +71,7 @@ def check(
             results.append((problem, result))
             if interrupted(result):
                 break
-    return write(results, json_path, quiet)
+    return write(results, json_path, quiet, report)
 
 
 def verify_first(

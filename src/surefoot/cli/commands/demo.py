@@ -26,9 +26,23 @@ def demo(folder: Path) -> int:
         (folder / asset).write_bytes(files("surefoot.studies.toy").joinpath("assets", asset).read_bytes())
     print(f"a network that reacts to its two inputs, and an environment that moves them: {folder}/toy.toml\n")
     refuted, proved, proof = (folder / n for n in ("below_ten.json", "below_thirteen.json", "proof.json"))
+    picture = folder / "below_ten.html"
     model, network, question = (str(folder / asset) for asset in ASSETS)
     commands = (
-        (1, ["check", model, "--property", "below_ten", "--json", str(refuted), "--quiet"]),
+        (
+            1,
+            [
+                "check",
+                model,
+                "--property",
+                "below_ten",
+                "--json",
+                str(refuted),
+                "--report",
+                str(picture),
+                "--quiet",
+            ],
+        ),
         (0, ["vnnlib", network, question, "--json", str(proved), "--certificate", str(proof), "--quiet"]),
         (0, ["certify", str(refuted)]),
         (0, ["certify", str(proof)]),
@@ -38,5 +52,5 @@ def demo(folder: Path) -> int:
         print(f"$ surefoot {' '.join(command)}", flush=True)
         as_expected &= run(command) == code
         print()
-    print(f"results: {refuted}, {proved}; certificate: {proof}")
+    print(f"results: {refuted}, {proved}; certificate: {proof}; report: {picture}")
     return 0 if as_expected else 4

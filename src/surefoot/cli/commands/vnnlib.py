@@ -17,6 +17,7 @@ from surefoot.cli.output import (
     write,
     write_certificate,
     write_json,
+    write_report,
 )
 from surefoot.cli.progress import progress
 from surefoot.engines.bmc import Bmc
@@ -51,6 +52,7 @@ PROVERS = ("native", "milp")  # the one that writes certificates first
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option("--json", "json_path", metavar="FILE|-", help="Write the complete result.")
 @click.option("--certificate", metavar="FILE", help="Write the certificate of a proof.")
+@click.option("--report", metavar="FILE", help="Write the result as one HTML page.")
 @click.option("--quiet", is_flag=True, help="No progress on stderr.")
 def vnnlib(
     network: Path,
@@ -62,6 +64,7 @@ def vnnlib(
     seed: int,
     json_path: str | None,
     certificate: str | None,
+    report: str | None,
     quiet: bool,
 ) -> int:
     """Look for an input that satisfies SPEC (VNN-LIB 1, .gz too), or prove that none exists.
@@ -73,6 +76,7 @@ def vnnlib(
     with progress(quiet) as tell:
         budget = Budget(timeout, seed, tell)
         check_writable(json_path, [network, specification])
+        check_writable(report, [network, specification], "--report")
         check_writable(certificate, [network, specification], "--certificate")
         spec = read_vnnlib(specification)
         try:
@@ -99,12 +103,13 @@ def vnnlib(
         if not quiet:
             print(told, file=sys.stderr)
     if form == "text":
-        return write([(problem, result)], json_path, quiet)
+        return write([(problem, result)], json_path, quiet, report)
     if json_path == "-":
         write_json([(problem, result)], json_path, quiet)
     else:
         print(competition(problem, result).rstrip())
         write_json([(problem, result)], json_path, quiet)
+    write_report([(problem, result)], report, quiet)
     return exit_code(result)
 
 

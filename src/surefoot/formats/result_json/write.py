@@ -12,6 +12,7 @@ from surefoot.problem.meaning.decision import observation
 from surefoot.problem.policy import NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.semantics import Move, State, decision
+from surefoot.problem.show import show_property
 from surefoot.verdict.verdict import (
     Certificate,
     Estimated,
@@ -27,12 +28,14 @@ from surefoot.verdict.verdict import (
     Verdict,
     Violated,
 )
+from surefoot.verdict.words import statement
 
 
 def to_json(problem: Problem, result: Result) -> dict[str, Any]:
     """The result as JSON data; a trace is shown with what the policy saw and decided in each state."""
     notes = annotate(problem, result.verdict.trace) if isinstance(result.verdict, Violated) else ()
-    return result_to_json(result, notes)
+    words = {"property": show_property(problem.property)}
+    return result_to_json(result, notes) | words | {"statement": list(statement(problem, result.verdict))}
 
 
 def annotate(problem: Problem, trace: Trace) -> tuple[Annotation | None, ...]:

@@ -1,0 +1,73 @@
+"""A run as a table: one row per state; of a history buffer only the value that is new in that state."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from surefoot.problem.meaning.transition import enabled
+from surefoot.problem.problem import Problem
+from surefoot.problem.semantics import State, decision
+from surefoot.problem.window import Window, windows_of
+from surefoot.transform.discretise import discretise
+from surefoot.verdict.verdict import Trace
+
+WIDTH = 14
+
+
+@dataclass(frozen=True, slots=True)
+class RunTable:
+    """`before`: each history buffer as it is in state 0, oldest value first."""
+
+    names: tuple[str, ...]
+    rows: tuple[dict[str, str], ...]
+    windows: tuple[Window, ...]
+    before: dict[str, tuple[str, ...]]
+
+
+def run_table(problem: Problem, trace: Trace) -> RunTable:
+    """Variables, locations, network outputs and what the policy decides, state by state."""
+    executed, _ = discretise(problem)
+    windows = windows_of(executed.environment)
+    rows = [_row(executed, state, windows) for state in trace.states]
+    for row, move in zip(rows, trace.moves, strict=False):
+        taken = move.transition.label or "silent"
+        if row.get("action", taken) != taken and not row["action"].startswith(f"{taken} "):
+            row["taken"] = f"{taken} (the environment's own)"
+    names = tuple(dict.fromkeys(name for row in rows for name in row))
+    before = {w.name: tuple(number(trace.states[0][n]) for n in w.names) for w in windows}
+    return RunTable(names, tuple(rows), windows, before)
+
+
+def _row(problem: Problem, state: State, windows: tuple[Window, ...]) -> dict[str, str]:
+    environment = problem.environment
+    inside = {name for w in windows for name in w.names}
+    row = {w.name: number(state[w.names[-1]]) for w in windows}
+    row |= {v.name: number(state[v.name]) for v in environment.variables if v.name not in inside}
+    for component in environment.components:
+        if len(component.locations) > 1:
+            row[component.name] = component.locations[state[f"@{component.name}"]]
+    made = decision(problem, state)
+    if made is None:
+        return row
+    row |= {f"output[{i}]": f"{o:.7g}" for i, o in enumerate(made.outputs or ())}
+    if list(made.controls.values()) != list(made.outputs or ()):
+        row |= {name: number(value) for name, value in made.controls.items()}
+    if made.actions:
+        row["action"] = " or ".join(made.actions) if len(made.actions) < 4 else "sampled"
+        row["action"] += " (not enabled: stalls)" if made.stalls else ""
+    if any(c.edges for c in environment.components) and not enabled(environment, state, made.controls):
+        row["action"] = "none enabled: deadlock"
+    return row
+
+
+def number(value: Any) -> str:
+    """A number short enough to read; the exact one is in the JSON."""
+    if isinstance(value, Fraction):
+        return str(value) if len(str(value)) <= WIDTH else f"{float(value):.10g}"
+    if isinstance(value, tuple):
+        return "[" + ", ".join(number(v) for v in value) + "]"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:.10g}" if isinstance(value, float) else str(value)

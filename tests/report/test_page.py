@@ -1,0 +1,97 @@
+"""The HTML report: complete in itself, escaped, and what a browser makes of it."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from tests.report.runs import overload
+
+from surefoot.problem.problem import Problem
+from surefoot.report.page import page
+from surefoot.report.text import render
+from surefoot.verdict.verdict import Result, Violated
+
+VOID = {"meta", "circle", "rect", "line", "polyline"}
+
+
+@pytest.fixture(scope="module")
+def found() -> tuple[Problem, Result]:
+    return overload()
+
+
+class Balanced(HTMLParser):
+    """Every element is closed in order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.seen: list[tuple[str, dict[str, str | None]]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in VOID:
+            assert self.open.pop() == tag
+
+
+def test_needs_nothing_else(found: tuple[Problem, Result]) -> None:
+    text = page([found])
+    reader = Balanced()
+    reader.feed(text)
+    assert reader.open == []
+    assert "script" not in {tag for tag, _ in reader.seen}
+    assert not any({"src", "href"} & set(attributes) for _, attributes in reader.seen)
+    assert "url(" not in text
+
+
+def test_names_are_escaped(found: tuple[Problem, Result]) -> None:
+    text = page([found])
+    assert "<b>" not in text
+    assert "load &lt;b&gt;&amp;amp;&lt;/b&gt;" in text
+
+
+def test_shows_the_run(found: tuple[Problem, Result]) -> None:
+    _, result = found
+    assert isinstance(result.verdict, Violated)
+    text = page([found])
+    assert text.count("<svg") == 2  # the output, and the one history buffer
+    buffer = re.search(r'aria-label="load".*?</svg>', text, re.DOTALL)
+    assert buffer is not None
+    assert buffer.group().count("<circle") == 3 + len(result.verdict.trace.moves)
+    assert "a run of 3 steps shows it" in text
+
+
+def test_text_shows_a_buffer_once(found: tuple[Problem, Result]) -> None:
+    lines = render(*found).splitlines()
+    assert "  load in state 0, oldest first: 0, 0, 0" in lines
+    assert any(line.split() == ["state", "load", "output[0]"] for line in lines)
+
+
+@pytest.mark.browser
+def test_a_browser_draws_it(found: tuple[Problem, Result], tmp_path: Path) -> None:
+    """The lines of the charts lie inside the page, the table is visible, nothing sticks out sideways."""
+    file = tmp_path / "report.html"
+    probe = """<script>
+    const boxes = [...document.querySelectorAll("svg polyline, table")].map(e => e.getBoundingClientRect());
+    document.title = JSON.stringify({
+      wide: document.documentElement.scrollWidth > innerWidth,
+      drawn: boxes.filter(b => b.width > 100 && b.left >= 0 && b.right <= innerWidth).length,
+      all: boxes.length});
+    </script></body>"""
+    file.write_text(page([found]).replace("</body>", probe), encoding="utf-8")
+    dom = subprocess.run(
+        ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+         "--disable-background-networking", "--disable-component-update", "--disable-sync",
+         f"--user-data-dir={tmp_path / 'profile'}", "--window-size=1000,1400", "--dump-dom", file.as_uri()],
+        capture_output=True, text=True, timeout=120, check=True,
+    )  # fmt: skip
+    title = re.search(r"<title>(.*?)</title>", dom.stdout)
+    assert title is not None
+    assert title.group(1) == '{"wide":false,"drawn":4,"all":4}'

@@ -1,0 +1,61 @@
+"""Verdicts in sentences."""
+
+from __future__ import annotations
+
+import pytest
+from tests.report.runs import LOAD, overload, problem
+
+from surefoot.problem.property import Eventually, Never, Property, Recurs, Within
+from surefoot.problem.term import Var
+from surefoot.problem.window import windows_of
+from surefoot.verdict.verdict import Certificate, Holds, Proved, Reason, Unknown, Verdict
+from surefoot.verdict.words import statement
+
+HIGH = Var("output[0]") > 2
+
+
+@pytest.mark.parametrize(
+    ("asked", "verdict", "said"),
+    [
+        (Never(HIGH), Proved(Certificate("x", {})), "Proved: no run reaches `output[0] > 2`."),
+        (Never(HIGH, 0), Proved(Certificate("x", {})), "Proved: no start satisfies `output[0] > 2`."),
+        (
+            Never(HIGH),
+            Unknown(Reason.TIMEOUT, "", 7, "milp"),
+            "Open. On the word of `milp`: no run reaches `output[0] > 2` within 7 steps.",
+        ),
+        (
+            Recurs(HIGH),
+            Holds(None, "milp", True, "2-induction"),
+            "Holds by 2-induction, on the word of `milp` and without certificate: "
+            "every run comes to `output[0] > 2` again and again.",
+        ),
+        (
+            Eventually(HIGH),
+            Proved(Certificate("x", {}), "proved-real"),
+            "Proved: every run comes to `output[0] > 2`. This is shown for exact real arithmetic only.",
+        ),
+        (
+            Within(HIGH, 5, 2),
+            Unknown(Reason.MEMORY, ""),
+            "Open: whether every run comes to `output[0] > 2` within 5 steps after state 2.",
+        ),
+    ],
+)
+def test_first_sentence(asked: Property, verdict: Verdict, said: str) -> None:
+    assert statement(problem(asked), verdict)[0] == said
+
+
+def test_says_where() -> None:
+    told = statement(problem(Never(HIGH)), Unknown(Reason.TIMEOUT, ""))
+    assert told[1:] == (
+        "Variables: load in [0, 1] (3 newest values).",
+        "Every state in these ranges is a start.",
+        "In a step the environment may pick any new_load in [0, 1], as far as its assumptions allow.",
+        "The policy is a network with 3 inputs and 1 output.",
+    )
+
+
+def test_a_buffer_is_found_by_its_shift() -> None:
+    asked, _ = overload()
+    assert windows_of(asked.environment) == (LOAD,)
