@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from surefoot.network import interval
 from surefoot.network.outward import Array, Box, down, up
@@ -19,11 +20,8 @@ Plane: TypeAlias = tuple[Array, Array, Array]  # slope of x, slope of y, constan
 
 def below_quotient(left: Box, right: Box) -> Plane:
     """A plane below x / y; a constant one (-inf at worst) where y may be zero or numbers get too large."""
-    sign = np.where(right.high < 0, -1.0, 1.0)  # x / y = -x / -y: the divisor may be taken as positive
-    x, y = _signed(left, sign), _signed(right, sign)
-    first, second = (_plane(x, y, slopes) for slopes in _slopes(x, y))
-    better = _in_the_middle(second, x, y) > _in_the_middle(first, x, y)
-    of_x, of_y, constant = (np.where(better, s, f) for f, s in zip(first, second, strict=True))
+    sign, x, y = _positive_divisor(left, right)
+    (of_x, of_y, constant), _ = _better(x, y)
     usable = (y.low > 0) & np.isfinite(of_x) & np.isfinite(of_y) & np.isfinite(constant)
     least = interval.PAIRING[Pairing.DIVIDE](left, right).low
     return (
@@ -33,17 +31,42 @@ def below_quotient(left: Box, right: Box) -> Plane:
     )
 
 
+def second_below(left: Box, right: Box) -> NDArray[np.bool_]:
+    """Where `below_quotient` takes the second of the two planes: the one that is exact at the largest x."""
+    _, x, y = _positive_divisor(left, right)
+    return _better(x, y)[1]
+
+
+def _better(x: Box, y: Box) -> tuple[Plane, NDArray[np.bool_]]:
+    """Of two planes the one that is higher in the middle of the box, and where that is the second."""
+    first, second = (_plane(x, y, slopes) for slopes in _slopes(x, y))
+    chosen = np.asarray(_in_the_middle(second, x, y) > _in_the_middle(first, x, y))
+    of_x, of_y, constant = (np.where(chosen, s, f) for f, s in zip(first, second, strict=True))
+    return (of_x, of_y, constant), chosen
+
+
+def _positive_divisor(left: Box, right: Box) -> tuple[Array, Box, Box]:
+    """x / y = -x / -y: the divisor may be taken as positive; the sign that makes it so, and both boxes."""
+    sign = np.where(right.high < 0, -1.0, 1.0)
+    return sign, _signed(left, sign), _signed(right, sign)
+
+
 def _signed(box: Box, sign: Array) -> Box:
     return Box(np.where(sign < 0, -box.high, box.low), np.where(sign < 0, -box.low, box.high))
 
 
 def _slopes(x: Box, y: Box) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
-    """McCormick's two planes below x * w for w = 1 / y.
+    """McCormick's two planes below x * w for w = 1 / y, exact at the least and at the largest x.
 
-    There w meets its chord or, for the other sign, the tangent parallel to it: slope -1 / (low * high).
+    There w meets its tangent in the middle of the box or, multiplied by a negative number, its chord.
     """
-    scale = 1.0 / y.low / y.high
-    return (1.0 / y.high, -x.low * scale), (1.0 / y.low, -x.high * scale)
+    middle = 0.5 * y.low + 0.5 * y.high
+    tangent, chord = 1.0 / middle / middle, 1.0 / y.low / y.high
+
+    def fall(factor: Array) -> Array:
+        return -factor * np.where(factor >= 0, tangent, chord)
+
+    return (1.0 / y.high, fall(x.low)), (1.0 / y.low, fall(x.high))
 
 
 def _in_the_middle(plane: Plane, x: Box, y: Box) -> Array:

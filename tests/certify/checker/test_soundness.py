@@ -46,6 +46,10 @@ def random_nodes(choice: random.Random, width: int) -> list[list[Any]]:
         elif kind == "join":
             nodes.append(["join", [source, other]])
             widths.append(2 * size)
+        elif kind == "quotient":
+            low, high = choice.choice((("0.25", "4"), ("-2", "-0.5"), ("1", "1.5"), ("-64", "-0.0078125")))
+            nodes += [["clip", other, low, high], ["quotient", source, len(widths)]]
+            widths += [size, size]
         else:
             nodes.append(_same_width(choice, kind, source, other, size))
             widths.append(size)
@@ -77,7 +81,7 @@ KINDS = [
     "add",
     "multiply",
 ]
-KINDS += ["divide", "sum", "product", "maximum", "pick", "join"]
+KINDS += ["divide", "sum", "product", "quotient", "maximum", "pick", "join"]
 
 
 def _vector(choice: random.Random, size: int) -> list[float]:
@@ -108,11 +112,11 @@ def _entry(choice: random.Random, grid: Grid) -> tuple[int, int]:
 def _slopes(choice: random.Random, grid: Grid, v: int) -> list[str | None]:
     kind = getattr(grid.values[v].node, "kind", "")
     size = grid.values[v].width
-    if kind in ("relu", "leaky_relu", "maximum", "product"):
+    if kind in ("relu", "leaky_relu", "maximum", "product", "quotient"):
         made = [shares(*(choice.randrange(129) for _ in range(size))) for _ in range(2)]
     else:
         made = [wide_slopes(*(choice.randrange(65536) for _ in range(size))) for _ in range(2)]
-    keep = (True, choice.random() < 0.5 and kind in ("product", "tanh", "sigmoid", "clip"))
+    keep = (True, choice.random() < 0.5 and kind in ("product", "quotient", "tanh", "sigmoid", "clip"))
     return [text if kept else None for text, kept in zip(made, keep, strict=True)]
 
 

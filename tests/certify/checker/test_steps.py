@@ -274,6 +274,48 @@ def test_quotients_need_divisors_away_from_zero() -> None:
     refused("divisor", [atom], [["drop", [0], ONE]], nodes=[["quotient", 0, 0]], arithmetic="float32")
 
 
+TWO = [["x", -1, 1, "real"], ["z", 1, 2, "real"]]
+RATIO = [["pick", 0, [0]], ["pick", 0, [1]], ["quotient", 1, 2]]
+TURNED = [["multiply", 0, floats(-1, -1)], ["pick", 1, [0]], ["pick", 1, [1]], ["quotient", 2, 3]]
+
+
+@pytest.mark.parametrize("arithmetic", ["real", "float32"])
+@pytest.mark.parametrize("nodes", [RATIO, TURNED])
+def test_planes_around_quotients_follow_from_their_slopes(nodes: list[Any], arithmetic: str) -> None:
+    """The first plane above x / z for |x| <= 1, 1 <= z <= 2 is x / 2 - z / 2 + 1."""
+    given = {"variables": TWO, "nodes": nodes, "arithmetic": arithmetic}
+    atom, false = (["<=", {"y": -1, "x": "1/2", "z": "-1/2", "": c}] for c in ("1.01", "0.99"))
+
+    def steps(below: str | None, above: str | None) -> list[list[Any]]:
+        return [["slopes", 1 + len(nodes), below, above], ["drop", [0], ONE]]
+
+    accepted([atom], steps(None, shares(0)), **given)
+    accepted([atom], steps(shares(128), shares(0)), **given)
+    for above in (None, shares(64), shares(128)):
+        refused("no positive", [atom], steps(shares(0), above), **given)
+    for share in range(129):  # true at x = z = 1
+        refused("no positive", [false], steps(shares(share), shares(share)), **given)
+
+
+@pytest.mark.parametrize("wrong", [shares(129), shares(255), shares(0, 0), shares(), wide_slopes(0)])
+def test_slopes_of_quotients_are_shares(wrong: str) -> None:
+    given = {"variables": TWO, "nodes": RATIO}
+    atom, drop = ["<=", {"y": -1, "": "1.01"}], ["drop", [0], ONE]
+    accepted([atom], [["slopes", 4, shares(0), None], drop], **given)
+    for sides in ([wrong, None], [None, wrong]):
+        refused("slopes", [atom], [["slopes", 4, *sides], drop], **given)
+
+
+def test_small_divisors_need_a_finer_grid() -> None:
+    """1 / 2^-60 on the grid of 2^-40 would be a division by zero."""
+    nodes = [["multiply", 0, floats(2.0**-60)], ["quotient", 1, 1]]
+    atom, far = ["<=", {"y": -1, "": "2.1"}], ["<=", {"y": -1, "": "1.9"}]
+    given = {"variables": [["x", 1, 2, "real"]], "nodes": nodes}
+    accepted([atom], [["drop", [0], ONE]], **given)
+    refused("no positive", [far], [["drop", [0], ONE]], **given)
+    refused("divisor", [atom], [["drop", [0], ONE]], **(given | {"variables": [["x", 0, 2, "real"]]}))
+
+
 @pytest.mark.parametrize(
     "step",
     [

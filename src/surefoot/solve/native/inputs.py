@@ -13,6 +13,7 @@ from surefoot.query.bounds import Interval, intersect, is_empty, whole_names
 from surefoot.query.claim import claim
 from surefoot.query.formula import All, Atom, Formula, Relation
 from surefoot.query.query import Answer, Proof, Query, Sat, Undecided, Unsat, Why
+from surefoot.solve.native.bounding.bounds import divides
 from surefoot.solve.native.cases import cases, ties_reals
 from surefoot.solve.native.compile import compile_query
 from surefoot.solve.native.goal import MOST
@@ -35,13 +36,8 @@ class Inputs:
 
     def __call__(self, deadline: float) -> Answer:
         if self.proof and self.running is None:
-            problem = literal(self.query, self.formulas, self.box)
-            if problem is None:
-                self.proof = False
-            elif problem.network.divisors():
-                return self._quotients(problem, deadline)
-            else:
-                self.running = self._started(problem, deadline)
+            self.running = self._started(deadline)
+            self.proof = self.running is not None
         if self.running is not None:
             self.running.deadline = deadline
             answer = self._proved(self.running, run(self.running))
@@ -50,20 +46,14 @@ class Inputs:
             self.proof, self.running = False, None
         return self._case_by_case(deadline)
 
-    def _started(self, problem: Compiled, deadline: float) -> Search:
+    def _started(self, deadline: float) -> Search | None:
+        """A search with a proof; None where no certificate can speak about the query."""
+        problem = literal(self.query, self.formulas, self.box)
+        if problem is None:
+            return None
         random = np.random.default_rng(self.seed)
-        return start(self.query, problem, self.batch, deadline, random, True)
-
-    def _quotients(self, problem: Compiled, deadline: float) -> Answer:
-        """First without a proof: certificates bound quotients by constants only, which is often too weak."""
-        began = monotonic()
-        answer = self._case_by_case(deadline)
-        if not isinstance(answer, Unsat):
-            return answer
-        until = min(deadline, monotonic() + 1.0 + 4.0 * (monotonic() - began))
-        search = self._started(problem, until)
-        found = self._proved(search, run(search))
-        return found if isinstance(found, Unsat) else answer
+        search = start(self.query, problem, self.batch, deadline, random, True)
+        return search if divides(search.plan, problem.low[None], problem.high[None]) else None
 
     def _proved(self, search: Search, answer: Answer) -> Answer | None:
         """The answer with its proof; None if what refutes the query cannot be put into a certificate."""

@@ -198,11 +198,11 @@ def _combine(grid: Grid, node: Combine, left: Bounds, right: Bounds) -> Bounds:
             return list(map(add, left[0], right[0])), list(map(add, left[1], right[1]))
         case "maximum":
             return list(map(max, left[0], right[0])), list(map(max, left[1], right[1]))
-    both = [_pair(grid, node.kind, *ends) for ends in zip(*left, *right, strict=True)]
+    both = [around_pair(grid, node.kind, *ends) for ends in zip(*left, *right, strict=True)]
     return [x for x, _ in both], [x for _, x in both]
 
 
-def _pair(grid: Grid, kind: str, a: int, b: int, c: int, d: int) -> tuple[int, int]:
+def around_pair(grid: Grid, kind: str, a: int, b: int, c: int, d: int) -> tuple[int, int]:
     """Around x * y or x / y for a <= x <= b, c <= y <= d: extremes are at corners."""
     bits = grid.bits
     if kind == "product":

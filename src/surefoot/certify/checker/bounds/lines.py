@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 from ..network import Activation, Combine
 from ..number import Refused
-from .forward import interval
+from .quotient import Corners, Plane, quotient_planes
 from .smooth import logistic, logistic_line, tanh, tanh_line
 from .state import Grid, Lines, Ramps, Slopes, State
 
@@ -33,10 +33,6 @@ def make_lines(grid: Grid, state: State, v: int, slopes: Slopes) -> Lines | Ramp
         case Activation() as node:
             s = value.sources[0]
             return _ACTIVATION[node.kind](grid, node, state.low[s], state.high[s], slopes)
-        case Combine(kind="quotient"):
-            low, high = interval(grid, state, v)  # with the rounding error, which does no harm
-            zero = [0] * value.width
-            return Lines((zero, zero), low, (zero, zero), high)
         case Combine() as node:
             s, t = value.sources
             boxes = zip(state.low[s], state.high[s], state.low[t], state.high[t], strict=True)
@@ -157,10 +153,6 @@ def _smooth(grid: Grid, node: Activation, low: list[int], high: list[int], slope
     return _collected(found)
 
 
-Plane = tuple[int, int, int]  # slope of x, slope of y, constant
-Corners = tuple[int, int, int, int]  # bounds of x, bounds of y
-
-
 def _maximum(grid: Grid, box: Corners, below: int | None, _: int | None) -> tuple[Plane, Plane]:
     """max(x, y) is at least a x + (1 - a) y, and is y + relu(x - y)."""
     one, bits = grid.one, grid.bits
@@ -218,10 +210,10 @@ _ACTIVATION: dict[str, Callable[[Grid, Activation, list[int], list[int], Slopes]
     "tanh": _smooth,
     "sigmoid": _smooth,
 }
-_PAIR = {"maximum": _maximum, "product": _product}
+_PAIR = {"maximum": _maximum, "product": _product, "quotient": quotient_planes}
 
 
-_SHARES = ("relu", "leaky_relu", "maximum", "product")
+SHARES = ("relu", "leaky_relu", "maximum", "product", "quotient")
 
 
 def check_slopes(grid: Grid, v: int, slopes: Slopes) -> None:
@@ -232,11 +224,11 @@ def check_slopes(grid: Grid, v: int, slopes: Slopes) -> None:
     for side, given in enumerate(slopes):
         if given is None:
             continue
-        if len(given) != value.width or kind not in (*_SHARES, "tanh", "sigmoid", "clip"):
+        if len(given) != value.width or kind not in (*SHARES, "tanh", "sigmoid", "clip"):
             raise Refused(f"slopes that do not fit value {v}")
-        if side == 1 and kind in _SHARES[:3]:
+        if side == 1 and kind in SHARES[:3]:
             raise Refused(f"value {v} has no choice of slopes above")
-        if kind in _SHARES and max(given, default=0) > 128:
+        if kind in SHARES and max(given, default=0) > 128:
             raise Refused(f"slopes of value {v} exceed 1")
         if isinstance(node, Activation) and kind == "leaky_relu":
             above, below = node.parameters[0].as_integer_ratio()

@@ -16,14 +16,13 @@ from typing import Any
 from ..bounds.backward import Form
 from ..bounds.box import exact_ends
 from ..bounds.exact import ExactForm
-from ..bounds.lines import check_slopes, make_lines
+from ..bounds.lines import SHARES, check_slopes, make_lines
 from ..bounds.problem import Atom
 from ..bounds.state import Grid, Lines, Ramps, Slopes, State
 from ..number import BadCertificate, Refused, integer, items, number, ratio, record, text
 
 _KEYS = frozenset({"atoms", "bounds", "cut", "slopes"})
 MAGNITUDE = 1 << 16  # of multipliers, as a power of two
-_SHARES = ("relu", "leaky_relu", "maximum", "product")
 
 
 def read_slopes(grid: Grid, v: int, data: Sequence[object]) -> Slopes:
@@ -38,7 +37,7 @@ def read_slopes(grid: Grid, v: int, data: Sequence[object]) -> Slopes:
             raw = b64decode(text(side, "slopes", most=1 << 26), validate=True)
         except (Base64Error, ValueError):
             raise BadCertificate("slopes: not in base64") from None
-        if kind in _SHARES:
+        if kind in SHARES:
             found.append(tuple(raw))
         elif len(raw) % 2:
             raise BadCertificate("slopes: an odd number of bytes")

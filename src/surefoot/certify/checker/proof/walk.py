@@ -51,7 +51,7 @@ def walk(problem: Problem, steps: list[Any], kernels: dict[tuple[int, int], Kern
 
 
 def _walk(grids: list[Grid], steps: list[Any], count: Count) -> None:
-    waiting: list[tuple[State, Path]] = [(root(grids[0]), None)]
+    waiting: list[tuple[State, Path]] = [(_start(grids), None)]
     place = 0
     while waiting:
         state, path = waiting.pop()
@@ -73,6 +73,16 @@ def _walk(grids: list[Grid], steps: list[Any], count: Count) -> None:
     if place < len(steps):
         raise Refused(f"step {place} follows when all states are closed")
     count.steps = place
+
+
+def _start(grids: list[Grid]) -> State:
+    """The root; on a coarse grid a divisor may be zero that is not zero on a finer one."""
+    try:
+        return root(grids[0])
+    except Refused:
+        if len(grids) > 1:
+            raise TooCoarse from None
+        raise
 
 
 def _advance(

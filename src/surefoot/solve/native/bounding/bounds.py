@@ -22,6 +22,7 @@ from surefoot.solve.native.problem import Mask
 _CACHE = 2**16  # entries of one array of coefficients
 _PIECE = 2**20  # about the work of one piece of a batch
 _WORTH = 0.05  # a bound that gains less than this part of the width is not taken over
+_NEAR_ZERO = 2.0**-100  # more than a reader of certificates may lose by rounding
 
 
 def pieces(plan: Layout, count: int) -> list[slice]:
@@ -126,10 +127,23 @@ def _narrowed(found: Bounded, number: int, wanted: Wanted) -> Box:
 
 def overflows(plan: Layout, low: Array, high: Array) -> bool:
     """Whether a float32 evaluation may leave the range of its numbers."""
+    return not all(np.isfinite(by).all() for by in _by_intervals(plan, low, high).radii.values())
+
+
+def divides(plan: Layout, low: Array, high: Array) -> bool:
+    """Whether intervals alone show that no divisor is near zero, as a certificate needs at its start."""
+    divisors = plan.network.divisors()
+    if not divisors:
+        return True
+    boxes = _by_intervals(plan, low, high).boxes
+    return all(bool(((boxes[v].low > _NEAR_ZERO) | (boxes[v].high < -_NEAR_ZERO)).all()) for v in divisors)
+
+
+def _by_intervals(plan: Layout, low: Array, high: Array) -> Bounded:
     found = Bounded(plan, [Box(low, high)], [])
     for number in range(1, len(plan.network.nodes) + 1):
         found.boxes.append(forwarded(found, number))
-    return not all(np.isfinite(by).all() for by in found.radii.values())
+    return found
 
 
 def forwarded(found: Bounded, number: int) -> Box:

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from surefoot.network.interval import node_interval
 from surefoot.network.outward import Array, Box, down, up
+from surefoot.network.quotient import second_below
 from surefoot.network.relaxation import Relaxation, relax
 from surefoot.problem.network import Activation, Combine, Constant, Elementwise, Node, Pairing, Shape
 
@@ -33,6 +33,21 @@ class Slopes:
 def needs_slopes(node: Node) -> bool:
     """Whether the slopes of a node are written into the certificate for every state."""
     return isinstance(node, Activation) and node.shape in (Shape.TANH, Shape.SIGMOID, Shape.CLIP)
+
+
+def shares(node: Node, boxes: Sequence[Box], member: int) -> tuple[Array, Array] | None:
+    """Which of the planes below and above a quotient one box takes: 0 for the first, 1 for the second.
+
+    None for every other node.
+    """
+    match node:
+        case Combine(left, right, Pairing.DIVIDE):
+            x, y = (Box(boxes[v].low[member], boxes[v].high[member]) for v in (left, right))
+            with np.errstate(all="ignore"):
+                below, above = second_below(x, y), second_below(Box(-x.high, -x.low), y)
+            return below.astype(np.float64), above.astype(np.float64)
+        case _:
+            return None
 
 
 def _fine(slopes: Array) -> Array:
@@ -63,9 +78,6 @@ def line(node: Node, boxes: Sequence[Box]) -> Relaxation | None:
             best = relax(node, boxes)
             given = Slopes(_fine(best.below[0]), _fine(best.above[0]))
             return _lines(source, shape, parameters, boxes[source], given)
-        case Combine(left, right, Pairing.DIVIDE):
-            box, zero = node_interval(node, boxes), np.zeros_like(boxes[left].low)
-            return Relaxation((left, right), (zero, zero), box.low, (zero, zero), box.high)
         case _:
             return relaxed(node, boxes)
 

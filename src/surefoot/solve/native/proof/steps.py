@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.network.outward import Array
-from surefoot.solve.native.bounding.lines import COARSE, FINE, needs_slopes
+from surefoot.solve.native.bounding.lines import COARSE, FINE, needs_slopes, shares
 from surefoot.solve.native.bounding.substitute import Bounded
 from surefoot.solve.native.problem import Compiled
 
@@ -53,12 +53,16 @@ def cut_step(problem: Compiled, entries: Sequence[tuple[list[int], Refutation]])
 
 
 def slopes_steps(problem: Compiled, part: Bounded, index: int) -> list[list[object]]:
-    """What sets the slopes of smooth functions and clips for one box."""
+    """What sets the slopes of smooth functions, clips and quotients for one box."""
     steps: list[list[object]] = []
     for value, node in enumerate(part.layout.network.nodes, start=1):
         relaxation = part.relaxations[value - 1]
         if relaxation is not None and needs_slopes(node):
             lower, upper = _words(relaxation.below[0][index]), _words(relaxation.above[0][index])
+            steps.append(["slopes", problem.places[value], lower, upper])
+        chosen = shares(node, part.boxes, index)
+        if chosen is not None:
+            lower, upper = map(_bytes, chosen)
             steps.append(["slopes", problem.places[value], lower, upper])
     return steps
 
