@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import os
 import signal
@@ -283,3 +284,27 @@ def test_an_interrupt_writes_the_partial_result(toy: Path) -> None:
     assert out.startswith("unknown (interrupted)")
     assert "Traceback" not in err
     assert json.loads(toy.with_name("r.json").read_text())["verdict"]["reason"] == "interrupted"
+
+
+def test_a_report_is_written(command: Command, toy: Path) -> None:
+    target = toy.with_name("out.html")
+    code, out, _ = command("check", toy, "--property", "below_ten", "--report", target, "--json", "-")
+    assert code == 1
+    said = json.loads(out)["statement"]
+    text = target.read_text(encoding="utf-8")
+    assert said[0].startswith("Violated: it is not so that no run reaches")
+    assert all(html.escape(sentence) in text for sentence in said)
+    assert command("check", toy, "--report", toy)[0] == 2
+
+
+def test_division_by_zero_is_refused_at_once(command: Command, toy: Path) -> None:
+    code, out, error = command("check", toy, "--property", "never output[0] > 1/0")
+    assert (code, out) == (2, "")
+    assert "divides by zero" in error
+
+
+def test_inspect_shows_the_wiring(command: Command, toy: Path) -> None:
+    code, out, _ = command("inspect", toy)
+    assert code == 0
+    assert "  observes: x1, x2\n  chooses: value\n" in out
+    assert "main: 1 location, 2 edges" in out

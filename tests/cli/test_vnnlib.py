@@ -150,3 +150,11 @@ def test_what_becomes_of_the_certificate_is_told(toy: Path, command: Command, tm
     asked = ("vnnlib", network, specification(tmp_path, "10"), "--certificate", target)
     assert f"not written: {target} (there is no proof)" in command(*asked)[2]
     assert not target.exists()
+
+
+def test_arguments_in_the_wrong_order(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "a.vnnlib").write_text("", encoding="utf-8")
+    (tmp_path / "b.onnx").write_bytes(b"")
+    code, _, error = command("vnnlib", tmp_path / "a.vnnlib", tmp_path / "b.onnx")
+    assert code == 2
+    assert "the network comes first" in error

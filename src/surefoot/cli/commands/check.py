@@ -67,7 +67,8 @@ def check(
             share = started.remaining() / (len(loaded.problems) - number)
             source = {**loaded.source, "property": name}
             work = (problem, engines, Budget(share, seed, tell), loaded.inputs, source)
-            result = verify_first(*work, named=engine_name is not None)
+            named = engine_name is not None or options.get("solver") is not None
+            result = verify_first(*work, named=named)
             results.append((problem, result))
             if interrupted(result):
                 break

@@ -13,6 +13,8 @@ from surefoot.cli.output import sha256
 from surefoot.errors import MissingBackend
 from surefoot.formats.inert.file import require_file
 from surefoot.problem.network import Activation, Combine, Elementwise, Node
+from surefoot.problem.policy import EdgesOf, NeuralPolicy, Policy
+from surefoot.report.text import counted
 
 SAMPLES = 10_000
 
@@ -129,12 +131,34 @@ def _problem_facts(file: Path) -> dict[str, Any]:
         "variables": [v.name for v in environment.variables],
         "controls": [c.name for c in environment.controls],
         "components": [
-            f"{c.name}: {len(c.locations)} locations, {len(c.edges)} edges" for c in environment.components
+            f"{c.name}: {counted(len(c.locations), 'location')}, {counted(len(c.edges), 'edge')}"
+            for c in environment.components
         ],
         "arithmetic": environment.arithmetic.value,
-        "policy": repr(first.policy)[:200],
+        "policy": _wiring(first.policy),
         "properties": {p.name: show_property(p.property) for p in loaded.problems.values()},
     }
+
+
+def _wiring(policy: Policy | None) -> dict[str, Any] | str:
+    """How a policy is connected to the environment."""
+    from surefoot.problem.show import show
+
+    match policy:
+        case NeuralPolicy(network, observe, actions, choose):
+            wired: dict[str, Any] = {
+                "network": f"{network.name}, {counted(network.width, 'input')}, "
+                f"{counted(network.outputs, 'output')}, digest {network.digest()[:16]}…",
+                "observes": ", ".join(show(term) for term in observe),
+                "chooses": choose.value,
+            }
+            if isinstance(actions, EdgesOf):
+                return wired | {"actions": f"the enabled edges of {actions.component}"}
+            return wired | ({"actions": ", ".join(actions)} if actions else {})
+        case None:
+            return "none"
+        case _:
+            return type(policy).__name__
 
 
 def _text(facts: dict[str, Any]) -> str:

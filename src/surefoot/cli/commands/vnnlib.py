@@ -22,7 +22,7 @@ from surefoot.cli.output import (
 from surefoot.cli.progress import progress
 from surefoot.engines.bmc import Bmc
 from surefoot.engines.protocol import Engine
-from surefoot.errors import SurefootError
+from surefoot.errors import InvalidProblem, SurefootError
 from surefoot.formats.policy_file import load_policy
 from surefoot.formats.vnnlib import no_float32_point, read_vnnlib, to_problem, witness_text
 from surefoot.problem.problem import Problem
@@ -73,6 +73,9 @@ def vnnlib(
     replayed on the float32 network with zero tolerance. `proved` (unsat) comes with a certificate that the
     independent checker has accepted; it names its arithmetic, float32 or real.
     """
+    if ".vnnlib" in network.suffixes and ".vnnlib" not in specification.suffixes:
+        fix = f"write surefoot vnnlib {specification} {network}"
+        raise InvalidProblem("the network comes first, then the specification", fix=fix)
     with progress(quiet) as tell:
         budget = Budget(timeout, seed, tell)
         check_writable(json_path, [network, specification])

@@ -137,10 +137,24 @@ def _logical(least: int, most: int | None) -> Rule:
     return rule
 
 
+def _quotient(term: Apply, kinds: list[Kind]) -> Kind:
+    _count(term, 2, 2)
+    _all_are(term, kinds, (Int, Real), "numbers")
+    _not_by_zero(term)
+    return REAL
+
+
 def _modulo(term: Apply, kinds: list[Kind]) -> Kind:
     _count(term, 2, 2)
     _all_are(term, kinds, (Int,), "integers")
+    _not_by_zero(term)
     return INT
+
+
+def _not_by_zero(term: Apply) -> None:
+    """Such a term has a value nowhere."""
+    if term.args[1] == Const(0):
+        raise _Misfit(f"`{brief(term)}` divides by zero", "divide by something else")
 
 
 def _power(term: Apply, kinds: list[Kind]) -> Kind:
@@ -200,7 +214,7 @@ def _element(term: Apply, kinds: list[Kind]) -> Kind:
 RULES: dict[Op, Rule] = {
     **dict.fromkeys((Op.ADD, Op.MUL, Op.MIN, Op.MAX), _numeric(2, None)),
     Op.SUB: _numeric(2, 2),
-    Op.DIV: _numeric(2, 2, REAL),
+    Op.DIV: _quotient,
     **dict.fromkeys((Op.NEG, Op.ABS), _numeric(1, 1)),
     **dict.fromkeys((Op.SIGN, Op.FLOOR, Op.CEIL, Op.TRUNC), _numeric(1, 1, INT)),
     Op.MOD: _modulo,
