@@ -66,3 +66,12 @@ def test_neurons_that_touch_zero_have_proofs_that_the_checker_accepts(number: in
     certificate = proved(answer.proof).certificate
     assert certificate is not None
     assert check(json.loads(json.dumps(certificate.content))).accepted
+
+
+@pytest.mark.parametrize("number", [24, 46, 445, 704, 16257, 17323])
+def test_refutations_that_had_no_proof(number: int) -> None:
+    """Empty boxes, equalities in disjunctions, nothing free; slopes of clip; signs open by rounding only."""
+    found = examined(small(0, number), number)
+    assert found.answer == "unsat"
+    assert not found.wrong
+    assert "proof accepted (real)" in found.compared

@@ -94,7 +94,7 @@ def test_sets_cover_the_formula() -> None:
     )
     accepted(["or", A, ["and", B, ["or"]]], one(A))
     accepted(["or"], one(sets=[], steps=[]))
-    refused("contains all atoms", A, one(sets=[], steps=[]))
+    refused("contains all atoms", D, one(sets=[], steps=[]))
 
 
 def test_atoms_are_the_same_up_to_positive_factors() -> None:
@@ -237,3 +237,29 @@ def test_alternatives_bound_a_variable_by_their_hull() -> None:
     impossible = ["<=", {"x": -1, "": 7}]
     for open_end in (["or", within(0, 1), ["<=", {"x": -1, "": 5}]], ["or", within(0, 1), ["and"]]):
         refused("no bounds", ["and", open_end, impossible], [one(impossible)], variables=free)
+
+
+NOTHING: Json = {"atoms": [], "sets": [], "steps": []}
+
+
+def test_what_contradicts_itself_at_sight_needs_no_steps() -> None:
+    false = ["<=", {"": 1}]
+    accepted(["and", A], [NOTHING])  # x is at most 1 and at least 2
+    accepted(["and", A, ["<=", {"w": 1}]], [NOTHING], variables=[*BOX, ["w", None, None, "real"]])
+    accepted(["or"], [NOTHING])
+    accepted(["and", ["or", false, ["and", false, D]], D], [NOTHING])
+    accepted(["or", A, false], [{**NOTHING, "choose": [[0, n]]} for n in (0, 1)])
+    accepted(["and", ["=", {"x": 1, "": -2}]], [{**NOTHING, "define": [["x", 0]]}])
+    between = [["x", "1/3", "2/3", "integer"]]
+    accepted(["and"], [NOTHING], variables=between)
+    accepted(["and"], [NOTHING], variables=[["x", "1/3", "1/3", "float32"]])
+
+
+def test_what_can_be_satisfied_is_not_closed_at_sight() -> None:
+    refused("no set", ["and"], [NOTHING])
+    refused("no set", ["and", ["<=", {"x": 1}], ["<=", {"x": -1}]], [NOTHING])  # x = 0
+    refused("no set", ["or", ["<=", {"": 1}], D], [NOTHING])
+    refused("no set", ["and"], [NOTHING], variables=[["x", "1/3", "1/3", "real"]])
+    refused("no set", ["and"], [NOTHING], variables=[["x", "1/4", "1/4", "float32"], ["w", 3, None, "real"]])
+    refused("follows when the case is closed", ["and", A], [{**NOTHING, "steps": drops(1)}])
+    refused("alternative 1", ["or", A, D], [{**NOTHING, "choose": [[0, 0]]}])

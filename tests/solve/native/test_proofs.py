@@ -112,9 +112,8 @@ def test_random_queries(start: int) -> None:
         answer = decide(query, seconds=5)
         smooth = not query.calls[0].network.is_piecewise_linear()
         if isinstance(answer, Unsat):
-            if answer.proof is not None:
-                asked = "float32" if query.calls[0].float32 else "real"
-                assert accepted(answer.proof).arithmetic == asked, seed
+            asked = "float32" if query.calls[0].float32 else "real"
+            assert accepted(answer.proof).arithmetic == asked, seed
             assert smooth or not brute_force(query, inputs), seed
         elif isinstance(answer, Undecided):
             assert query.calls[0].float32 or smooth or answer.why is Why.INCOMPLETE, (seed, answer)
@@ -130,6 +129,41 @@ def test_known_answers(name: str) -> None:
     assert isinstance(answer, Sat if possible else Unsat)
     if isinstance(answer, Unsat) and answer.proof is not None:
         accepted(answer.proof)
+
+
+def test_alternatives_that_define_a_quantity_are_cases_of_their_own() -> None:
+    """z is x or 2 x, w is z or z + 1, y = relu(x) with x in [0, 1]: y <= z <= w, so w < y is impossible."""
+    x, y, z, w = (Var(n) for n in "xyzw")
+    quantities = (Quantity("x", Real(Fraction(0), Fraction(1))), real("y"), real("z"), real("w"))
+    call = NetworkCall(dense([([[1.0]], [0.0]), ([[1.0]], [0.0])]), (x,), ("y",))
+    ties = disjunction((equal(z, x), equal(z, 2 * x))), disjunction((equal(w, z), equal(w, z + 1)))
+    answer = decide(Query(quantities, (*ties, w + Const(Fraction(1, 8)) <= y), (call,)))
+    assert isinstance(answer, Unsat)
+    proof = accepted(answer.proof)
+    assert [case["choose"] for case in proof.cases] == [[[0, i], [0, j]] for i in (0, 1) for j in (0, 1)]
+    damaged = certificate(proof)
+    damaged["cases"] = damaged["cases"][:3]  # type: ignore[index]
+    assert "alternative 1" in check(damaged).reason
+
+
+def test_contradictory_bounds_are_a_proof() -> None:
+    x, y = Var("x"), Var("y")
+    quantities = (Quantity("x", Real(Fraction(0), Fraction(1))), real("y"))
+    call = NetworkCall(dense([([[1.0]], [0.0]), ([[1.0]], [0.0])]), (x,), ("y",), float32=True)
+    for constraint in (x >= 2, equal(x, 2), disjunction((x >= 2, x <= -1))):
+        answer = decide(Query(quantities, (constraint, y <= 3), (call,)))
+        assert isinstance(answer, Unsat)
+        accepted(answer.proof)
+
+
+def test_what_is_fixed_by_equalities_is_evaluated() -> None:
+    """The only point left is x = 1/3, where y = 1/3."""
+    x, y = Var("x"), Var("y")
+    quantities = (Quantity("x", Real(Fraction(0), Fraction(1))), real("y"))
+    call = NetworkCall(dense([([[1.0]], [0.0]), ([[1.0]], [0.0])]), (x,), ("y",))
+    answer = decide(Query(quantities, (equal(3 * x, 1), y < Const(Fraction(1, 3))), (call,)))
+    assert isinstance(answer, Unsat)
+    accepted(answer.proof)
 
 
 def test_alternatives_in_different_regions() -> None:

@@ -93,7 +93,11 @@ def check(
         for case in cases:
             count.cases += 1
             problem = read_problem(query, case, arithmetic == "float32")
-            walk(problem, items(case["steps"], "steps"), kernels, count)
+            steps = items(case["steps"], "steps")
+            if problem is not None:
+                walk(problem, steps, kernels, count)
+            elif steps:
+                raise Refused("step 0 follows when the case is closed")
     except Refused as error:
         accepted, reason = False, f"case {count.cases - 1}: {error}" if count.cases else str(error)
     return Verdict(

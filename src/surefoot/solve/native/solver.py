@@ -14,7 +14,7 @@ from surefoot.problem.term import Term
 from surefoot.query.bounds import Interval, declared, is_empty, whole_names
 from surefoot.query.formula import Formula, normal, sharpen
 from surefoot.query.lower import Lowered, lower
-from surefoot.query.query import Answer, Query, Sat, Undecided, Unsat, Why
+from surefoot.query.query import Answer, Query, Sat, Undecided, Why
 from surefoot.solve.native.cases import cases
 from surefoot.solve.native.compile import compile_query
 from surefoot.solve.native.dual.route import Neurons, either
@@ -70,7 +70,7 @@ def decide(
     deadline = monotonic() + seconds
     lowered, formulas, box = _normal_form(query)
     if any(is_empty(b) for b in box.values()):
-        return Unsat()
+        return Inputs(lowered.query, formulas, box, seed, batch, proof)(deadline)
     by_neurons = Neurons(lowered.query, formulas, seed=seed, batch=batch)
     by_inputs = Inputs(lowered.query, formulas, box, seed, batch, proof)
     return _lifted(query, lowered, either(by_neurons, by_inputs, deadline))

@@ -15,6 +15,7 @@ from .smooth import logistic, logistic_line, tanh, tanh_line
 from .state import Grid, Lines, Ramps, Slopes, State
 
 NONE: Slopes = (None, None)
+_LAST = (1 << 16) - 1  # of the slopes of clip: stands for 1, the slope of its middle piece
 
 
 def lines_of(grid: Grid, state: State, v: int) -> Lines | Ramps:
@@ -110,7 +111,7 @@ def _clip(grid: Grid, node: Activation, low: list[int], high: list[int], slopes:
         ends = [x * scale for x in (least, most)]
         places = ends + [min(max(k, ends[0]), ends[1]) for k in (least_value, most_value)]
         points = [(x, min(max(x, least_value), most_value)) for x in places]
-        pair = [(slope or 0) << (grid.bits - 16) for slope in (below, above)]
+        pair = [grid.one if s == _LAST else (s or 0) << (grid.bits - 16) for s in (below, above)]
         found.append(_through(grid, points, scale, pair[0], pair[1], scale))
     return _collected(found)
 

@@ -12,6 +12,7 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import Any
 
+from ..bounds.box import inward
 from ..bounds.problem import Atom, Problem, number_values
 from ..claim import formula
 from ..number import BadCertificate, Refused, integer, items, record, text
@@ -75,8 +76,11 @@ def choose(parts: Sequence[Formula], place: int, alternative: int) -> list[Formu
     return [*parts[:place], *parts[place + 1 :], *conjuncts(options[alternative])]
 
 
-def read_problem(query: Query, case: Mapping[str, Any], float32: bool) -> Problem:
-    """The values, atoms and sets of a case; refuses sets that do not cover its formula."""
+def read_problem(query: Query, case: Mapping[str, Any], float32: bool) -> Problem | None:
+    """The values, atoms and sets of a case; refuses sets that do not cover its formula.
+
+    None if there is nothing to show: no atoms and no sets, and what is left contradicts itself at sight.
+    """
     parts, calls = conjuncts(query.formula), list(query.calls)
     for place, alternative in case.get("choose", []):
         parts = choose(parts, place, alternative)
@@ -92,7 +96,12 @@ def read_problem(query: Query, case: Mapping[str, Any], float32: bool) -> Proble
         value = _definition(parts, integer(pair[1], 0, len(parts) - 1, "conjunct of a definition"), name)
         parts = [substituted(p, name, value) for p in parts] + _bounds(variables.pop(name), value)
         calls = [replace(c, inputs=tuple(_replaced(f, name, value) for f in c.inputs)) for c in calls]
-    free = tuple(_free(v, parts) for v in variables.values() if v.name not in outputs)
+    narrowed = [_narrowed(v, parts) for v in variables.values() if v.name not in outputs]
+    if not items(case["atoms"], "atoms") and not items(case["sets"], "sets"):
+        if not any(map(_is_void, narrowed)):
+            check_cover(parts, [], ())
+        return None
+    free = tuple(map(_bounded, narrowed))
     numbering = number_values(free, calls)
     names = {v.name for v in free} | outputs
     atoms = [formula(atom, names, 0) for atom in items(case["atoms"], "atoms")]
@@ -144,15 +153,26 @@ def _bounds(variable: Variable, value: Linear) -> list[Formula]:
 Ends = tuple[Fraction | None, Fraction | None]
 
 
-def _free(variable: Variable, parts: Sequence[Formula]) -> Variable:
+def _narrowed(variable: Variable, parts: Sequence[Formula]) -> Variable:
     """A free variable with all bounds that comparisons of it alone give."""
     said = _ends(("and", *parts), variable.name)
     low, high = _both((variable.low, variable.high), said)
+    return replace(variable, low=low, high=high)
+
+
+def _bounded(variable: Variable) -> Variable:
+    low, high = variable.low, variable.high
     if low is None or high is None:
         raise Refused(f"variable `{variable.name}` has no bounds")
     if variable.kind == "integer":
         low, high = Fraction(ceil(low)), Fraction(floor(high))
     return replace(variable, low=low, high=high)
+
+
+def _is_void(variable: Variable) -> bool:
+    """Whether no number of its kind is within the bounds of a variable."""
+    low, high = variable.low, variable.high
+    return low is not None and high is not None and inward(low, variable.kind) > -inward(-high, variable.kind)
 
 
 def _ends(whole: Formula, name: str) -> Ends:

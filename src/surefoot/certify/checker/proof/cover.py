@@ -1,8 +1,8 @@
 """Whether sets of atoms cover a formula: whoever satisfies it satisfies all atoms of some set.
 
 A solution satisfies one alternative of every disjunction. The search goes through such choices, only from
-disjunctions that contain atoms some set still lacks, until what was chosen contains a set. Atoms are compared
-in a normal form, up to positive factors (any factor for equalities).
+disjunctions that contain atoms of some set, or else false ones, until what was chosen contains a set or is
+false. Atoms are compared in a normal form, up to positive factors (any factor for equalities).
 """
 
 from __future__ import annotations
@@ -31,12 +31,17 @@ def check_cover(parts: Sequence[Formula], atoms: Sequence[Formula], sets: Sequen
             raise Refused("the sets and the disjunctions are too many to compare")
         if FALSE in known or ("or",) in open_parts or any(s <= known for s in needed):
             continue  # nothing satisfies this, or it contains a set
-        useful = [p for p in open_parts if any(not wanted.isdisjoint(implied(a)) for a in comparisons(p))]
+        useful = _with(wanted, open_parts) or _with({FALSE}, open_parts)
         if not useful:
             raise Refused("a way to satisfy the formula contains all atoms of no set")
         chosen = min(useful, key=len)
         rest = tuple(p for p in open_parts if p is not chosen)
         waiting.extend(_added(known, rest, [alternative]) for alternative in inner(chosen))
+
+
+def _with(wanted: set[Key], disjunctions: Iterable[Formula]) -> list[Formula]:
+    """The disjunctions that contain comparisons of these normal forms."""
+    return [p for p in disjunctions if any(not wanted.isdisjoint(implied(a)) for a in comparisons(p))]
 
 
 def _added(

@@ -50,8 +50,10 @@ def shares(node: Node, boxes: Sequence[Box], member: int) -> tuple[Array, Array]
             return None
 
 
-def _fine(slopes: Array) -> Array:
-    return np.clip(np.rint(slopes * FINE), 0, FINE - 1) / FINE
+def _fine(slopes: Array, shape: Shape) -> Array:
+    """Slopes that a certificate can hold; for clip its largest number stands for 1, the slope of a piece."""
+    steps = np.clip(np.rint(slopes * FINE), 0, FINE - 1)
+    return np.where(steps == FINE - 1, 1.0, steps / FINE) if shape is Shape.CLIP else steps / FINE
 
 
 def relaxed(node: Node, boxes: Sequence[Box]) -> Relaxation | None:
@@ -76,7 +78,7 @@ def line(node: Node, boxes: Sequence[Box]) -> Relaxation | None:
             return _relu(source, boxes[source])
         case Activation(source, shape, parameters) if needs_slopes(node):
             best = relax(node, boxes)
-            given = Slopes(_fine(best.below[0]), _fine(best.above[0]))
+            given = Slopes(_fine(best.below[0], shape), _fine(best.above[0], shape))
             return _lines(source, shape, parameters, boxes[source], given)
         case _:
             return relaxed(node, boxes)

@@ -77,7 +77,7 @@ def descend(
             scale = np.nan_to_num(np.median(np.abs(values[-1]), axis=0), nan=1.0) + 1e-9
         seeds = wanted * _pull(problem, values[-1] / scale) / scale
         slope = gradient(problem.network, values, seeds) * width
-        momentum = 0.7 * momentum + slope / (np.abs(slope).max(axis=1, keepdims=True) + 1e-300)
+        momentum = 0.7 * momentum + slope / (np.abs(slope).max(axis=1, keepdims=True, initial=0.0) + 1e-300)
         rate = first_rate * (1.0 - step / steps) ** 2 + 1e-4
         points = np.clip(points - rate * width * np.clip(momentum, -1, 1), low, high)
     return best, worst

@@ -54,7 +54,7 @@ def confirm(
     `refuted` says what the search knows; `lenient`: boxes where real arithmetic is enough.
     """
     alive = domains.alive.copy()
-    trials = {v.number: refutation(v) for v in views}
+    trials = {v.number: refutation(v, found) for v in views}
     pending = np.flatnonzero(~(alive & ~refuted).any(axis=1))
     for level in (_inherited, _fewer, _all) if pending.size else ():
         part = level(ledger, domains, found, trials, alive, pending)

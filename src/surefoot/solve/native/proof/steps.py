@@ -68,4 +68,4 @@ def slopes_steps(problem: Compiled, part: Bounded, index: int) -> list[list[obje
 
 
 def _words(slopes: Array) -> str:
-    return b64encode(np.rint(slopes * FINE).astype("<u2").tobytes()).decode()
+    return b64encode(np.minimum(np.rint(slopes * FINE), FINE - 1).astype("<u2").tobytes()).decode()

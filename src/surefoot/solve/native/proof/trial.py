@@ -15,16 +15,31 @@ from surefoot.solve.native.problem import Mask
 from surefoot.solve.native.proof.steps import UNIT, Refutation
 
 _AFFORD = 0.4  # how much of the margin of a refutation may be spent on bounds that are left out
+_NEAR = 1e-10  # relative: what rounding may make of a bound that is 0
 _MARGIN = 1e-7  # relative: room for the fixed-point arithmetic of a reader
 
 
-def refutation(seen: View) -> Refutation:
+def refutation(seen: View, found: Bounded) -> Refutation:
     """The multipliers that the search found, in the numbers that a certificate holds."""
     size = np.abs(seen.row).max(axis=1, keepdims=True)
     with np.errstate(all="ignore"):
         row = np.where(size > 0, np.rint(seen.row / size * UNIT), 0.0)
-    below = {v: np.rint(np.clip(s, 0.0, 1.0) * COARSE) / COARSE for v, s in seen.below.items()}
+    below = {
+        v: _decided(v, np.rint(np.clip(s, 0.0, 1.0) * COARSE) / COARSE, found) for v, s in seen.below.items()
+    }
     return Refutation(row, below)
+
+
+def _decided(value: int, slopes: Array, found: Bounded) -> Array:
+    """Slopes below ReLUs; where the sign of the argument is open by rounding only, those of that sign.
+
+    A reader that rounds less sees the sign and takes no other slope.
+    """
+    node = found.layout.network.nodes[value - 1]
+    assert isinstance(node, Activation)
+    box = found.boxes[node.source]
+    near = _NEAR * box.magnitude
+    return np.where(box.low >= -near, 1.0, np.where(box.high <= near, 0.0, slopes))
 
 
 def refuted_by(part: Bounded, trial: Refutation, lenient: Mask) -> Mask:

@@ -1,0 +1,137 @@
+"""The cases of a certificate: the formula as it stands, with choices from disjunctions that tie reals.
+
+The points that satisfy an equality of reals fill no box, so each alternative of a disjunction with such an
+equality becomes a case of its own, in which the equality defines a quantity (docs/certificates.md, section
+5). Disjunctions are also chosen from where a case would have too many sets of atoms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from surefoot.errors import Unsupported
+from surefoot.query.bounds import Interval, intersect, is_empty, whole_names
+from surefoot.query.formula import All, AnyOf, Atom, Formula, Relation, atoms
+from surefoot.query.query import Json, Query
+from surefoot.solve.native.cases import ties_reals
+from surefoot.solve.native.compile import compile_query
+from surefoot.solve.native.goal import MOST
+from surefoot.solve.native.names import dependence
+from surefoot.solve.native.problem import Compiled, ways
+
+CASES = 64  # of a certificate
+Choices = tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Literal:
+    """One case: choices, what is left of the formula, bounds. `closed`: it contradicts itself at sight."""
+
+    choices: Choices
+    parts: tuple[Formula, ...]
+    known: Mapping[str, Interval]
+    closed: bool
+
+    def frame(self, equations: Sequence[tuple[str, int]] = ()) -> dict[str, object]:
+        """What a certificate says of the case before its atoms."""
+        found: dict[str, object] = {}
+        if self.choices:
+            found["choose"] = [list(choice) for choice in self.choices]
+        if equations:
+            found["define"] = [list(equation) for equation in equations]
+        return found
+
+    def at_sight(self, query: Query) -> Json:
+        """The case of a certificate where there is nothing to search."""
+        equations = () if self.closed else dependence(query, self.parts).equations
+        return {**self.frame(equations), "atoms": [], "sets": [], "steps": []}
+
+
+def literals(query: Query, formulas: Iterable[Formula], box: Mapping[str, Interval]) -> list[Literal] | None:
+    """All cases, without any simplification; None where a certificate cannot speak about the query."""
+    if any(call.float32 != query.calls[0].float32 for call in query.calls):
+        return None
+    whole = whole_names(query.quantities)
+    outputs = frozenset(name for call in query.calls for name in call.outputs)
+    found: list[Literal] = []
+    waiting: list[tuple[Choices, tuple[Formula, ...]]] = [((), tuple(_flat(formulas)))]
+    while waiting:
+        if len(found) + len(waiting) > CASES:
+            return None
+        choices, parts = waiting.pop()
+        known = _bounds(parts, box, outputs)
+        closed = AnyOf() in parts or any(is_empty(b) for b in known.values())
+        place = None if closed else _chosen(parts, whole)
+        if place is None:
+            found.append(Literal(choices, parts, known, closed))
+            continue
+        rest, options = parts[:place] + parts[place + 1 :], parts[place]
+        assert isinstance(options, AnyOf)
+        waiting.extend(
+            ((*choices, (place, i)), (*rest, *_flat([part])))
+            for i, part in reversed(list(enumerate(options.parts)))
+        )
+    return found
+
+
+def compiled(query: Query, case: Literal) -> Compiled | None:
+    """The problem to search; None if nothing satisfies the case, at sight.
+
+    `Unsupported` says why a certificate cannot speak about it.
+    """
+    if case.closed:
+        return None
+    problem = compile_query(query, case.parts, case.known, literal=True)
+    if problem is None or not ways(problem.tree):
+        return None
+    if problem.curtailed or ways(problem.tree) > MOST:
+        raise Unsupported("a quantity without bounds, or too many sets of atoms")
+    return problem
+
+
+def _flat(formulas: Iterable[Formula]) -> Iterator[Formula]:
+    for formula in formulas:
+        if isinstance(formula, All):
+            yield from _flat(formula.parts)
+        else:
+            yield formula
+
+
+def _bounds(
+    parts: Sequence[Formula], box: Mapping[str, Interval], outputs: frozenset[str]
+) -> dict[str, Interval]:
+    """The bounds of a conjunction: those declared, and comparisons of single quantities."""
+    known = dict(box)
+    for atom in parts:
+        if isinstance(atom, Atom) and len(atom.linear.coefficients) == 1:
+            ((name, factor),) = atom.linear.coefficients
+            if name not in outputs:
+                limit = -atom.linear.constant / factor
+                both = atom.relation is Relation.EQ
+                least = limit if both or factor < 0 else None
+                known[name] = intersect(known[name], (least, limit if both or factor > 0 else None))
+    return known
+
+
+def _chosen(parts: Sequence[Formula], whole: frozenset[str]) -> int | None:
+    """The position of the disjunction to choose from next, the one with the fewest alternatives."""
+    several = [i for i, part in enumerate(parts) if isinstance(part, AnyOf)]
+    tying = [i for i in several if ties_reals(parts[i], whole)]
+    if not tying and _ways(All(tuple(parts))) > MOST:
+        tying = several
+    return min(tying, key=lambda i: sum(1 for _ in atoms(parts[i])), default=None)
+
+
+def _ways(formula: Formula) -> int:
+    """How many sets of atoms a formula is multiplied out to."""
+    match formula:
+        case All(parts):
+            total = 1
+            for part in parts:
+                total *= _ways(part)
+            return total
+        case AnyOf(parts):
+            return sum(map(_ways, parts))
+        case Atom():
+            return 1
