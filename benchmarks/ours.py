@@ -24,15 +24,17 @@ from onnx import TensorProto, helper, numpy_helper
 from benchmarks.race_track import together
 from surefoot.certify.files import about_files
 from surefoot.engines.bmc import Bmc, proved
+from surefoot.errors import Unsupported
 from surefoot.formats.policy_file import load_policy
 from surefoot.formats.vnnlib import no_float32_point, read_vnnlib, to_problem
 from surefoot.problem.environment import Real
 from surefoot.problem.network import dense
 from surefoot.problem.term import Const, Var
-from surefoot.query.query import NetworkCall, Proof, Quantity, Query, Sat, Undecided, Unsat
+from surefoot.query.query import Assignment, NetworkCall, Proof, Quantity, Query, Sat, Undecided, Unsat
 from surefoot.query.satisfies import satisfies
 from surefoot.solve.native.cells import Outcome, answer
 from surefoot.solve.native.solver import Native, decide, prepare
+from surefoot.solve.native.witness import satisfied
 from surefoot.solve.protocol import Ask
 from surefoot.verdict.verdict import Holds, Proved, Reason, Unknown, Violated
 from surefoot.work.budget import Budget
@@ -99,7 +101,7 @@ def ask_query(query: Query, seconds: float) -> dict[str, Any]:
     used = time.process_time() - started
     match decision:
         case Sat(assignment):
-            trouble = satisfies(query, assignment)
+            trouble = _refuted(query, assignment)
             found: dict[str, Any] = {
                 "answer": "sat" if trouble is None else "unknown",
                 "detail": trouble or "",
@@ -117,6 +119,14 @@ def ask_query(query: Query, seconds: float) -> dict[str, Any]:
         case Undecided(why, detail):
             found = {"answer": why.value, "detail": detail}
     return found | {"seconds": used}
+
+
+def _refuted(query: Query, assignment: Assignment) -> str | None:
+    """Why an assignment is no model; of networks with tanh or sigmoid by rigorous enclosures."""
+    try:
+        return satisfies(query, assignment)
+    except Unsupported:
+        return None if satisfied(query, assignment) else "not within the enclosure of the true values"
 
 
 def ask_cells(name: str, seconds: float) -> dict[str, Any]:

@@ -26,8 +26,8 @@ HIGH = Var("output[0]") > 2
         ),
         (
             Recurs(HIGH),
-            Holds(None, "milp", True, "2-induction"),
-            "Holds by 2-induction, on the word of `milp` and without certificate: "
+            Holds(None, "milp", True, "by induction with k = 2"),
+            "Holds by induction with k = 2, on the word of `milp` and without certificate: "
             "every run comes to `output[0] > 2` again and again.",
         ),
         (

@@ -38,7 +38,7 @@ def _answer(asked: Property, verdict: Verdict) -> str:
             steps = _counted(len(trace.moves), "step")
             return f"Violated: it is not so that {claim(asked)}; a run of {steps} shows it."
         case Holds(None, solver, how=how):
-            by = f" by {how}" if how else ""
+            by = f" {how}" if how else ""
             return f"Holds{by}, on the word of `{solver}` and without certificate: {claim(asked)}."
         case Holds(int(steps), solver):
             within = claim(asked, steps)
