@@ -43,14 +43,16 @@ def network_call(
     network, inputs = policy.network, observed(policy, scope, kinds)
     box = [_bounds(seen, inner, kinds) for seen, inner in zip(policy.observe, inputs, strict=True)]
     low, high = np.array([b[0] for b in box]), np.array([b[1] for b in box])
-    result = interval_bounds(network, low, high)[-1]
+    values = interval_bounds(network, low, high)
+    result = values[-1]
     slack: tuple[Fraction, ...] = ()
     doubt = f"the rounding of network `{network.name}` in float32 is not part of the encoding"
     if rounding:
         inexact = not all(is_float32(t, kinds) for t in inputs)
-        errors = error_bounds(network, low, high, input_rounding=inexact)
+        errors = error_bounds(network, low, high, input_rounding=inexact, values=values)
         slack = tuple(Fraction(float(e)) if isfinite(e) else Fraction(0) for e in errors)
-        doubt = f"network `{network.name}` {MAY_OVERFLOW}" if overflows(network, low, high) else ""
+        overflow = overflows(network, low, high, values)
+        doubt = f"network `{network.name}` {MAY_OVERFLOW}" if overflow else ""
     names = tuple(fresh(output_name(i), taken) for i in range(network.outputs))
     for i, name in enumerate(names):
         allowed = slack[i] if slack else Fraction(0)

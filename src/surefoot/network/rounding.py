@@ -46,12 +46,12 @@ def error_bounds(
     return _errors(network, low, high, input_rounding, values)[-1]
 
 
-def overflows(network: Network, low: object, high: object) -> bool:
+def overflows(network: Network, low: object, high: object, values: Sequence[Box] | None = None) -> bool:
     """Whether some intermediate result, partial sums included, may leave the float32 range on this box.
 
-    It may where a divisor can be zero, or so close to zero that rounding can make it zero.
+    It may where a divisor can be zero, or so close to it that rounding can make it zero. `values`: see above.
     """
-    return not all(np.isfinite(error).all() for error in _errors(network, low, high, True, None))
+    return not all(np.isfinite(error).all() for error in _errors(network, low, high, True, values))
 
 
 def _errors(

@@ -140,11 +140,12 @@ def _bound_outputs(call: NetworkCall, room: dict[str, Interval], single: frozens
                 fix=f"give a lower and an upper bound for `{name}`",
             )
     low, high = float_box(inputs)
-    found = interval_bounds(call.network, low, high)[-1]
+    values = interval_bounds(call.network, low, high)
+    found = values[-1]
     errors = [0.0] * len(call.outputs)
     if call.float32:
-        exact_inputs = all(_alone(linearise(t)) in single for t in call.inputs)
-        errors = error_bounds(call.network, low, high, input_rounding=not exact_inputs).tolist()
+        inexact = not all(_alone(linearise(t)) in single for t in call.inputs)
+        errors = error_bounds(call.network, low, high, input_rounding=inexact, values=values).tolist()
     for name, least, most, error in zip(
         call.outputs, found.low.tolist(), found.high.tolist(), errors, strict=True
     ):

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from surefoot.network.outward import Array
 from surefoot.query.bounds import Interval, interval
-from surefoot.solve.native.bounding.bounds import bounded
-from surefoot.solve.native.bounding.layout import Layout
 from surefoot.solve.native.bounding.substitute import Bounded
 from surefoot.solve.native.problem import Compiled, Mask, Opposed, conjunctions, opposed
 
@@ -28,9 +26,9 @@ class Goal:
     opposed: dict[tuple[int, ...], Opposed]  # sets left out: two of their atoms contradict each other
 
 
-def goal(problem: Compiled, plan: Layout) -> Goal:
-    """The sets of the formula, without atoms that hold everywhere in the box."""
-    sure = _sure(problem, plan)
+def goal(problem: Compiled, whole: Bounded) -> Goal:
+    """The sets of the formula, without atoms that hold everywhere in the box; `whole`: its bounds."""
+    sure = _sure(problem, whole)
     found = (tuple(j for j in several if j not in sure) for several in conjunctions(problem.tree, MOST))
     every = tuple(dict.fromkeys(found))
     pairs = {several: pair for several in every if (pair := opposed(problem, several)) is not None}
@@ -48,9 +46,8 @@ def goal(problem: Compiled, plan: Layout) -> Goal:
     )
 
 
-def _sure(problem: Compiled, plan: Layout) -> frozenset[int]:
-    found = bounded(plan, problem.low[None], problem.high[None], {})
-    least = found.below(-np.eye(len(problem.strict))).minimum(found.boxes[0])[0]
+def _sure(problem: Compiled, whole: Bounded) -> frozenset[int]:
+    least = whole.below(-np.eye(len(problem.strict))).minimum(whole.boxes[0])[0]
     holds = np.where(problem.strict, least > 0, least >= 0) & ~problem.equal
     return frozenset(np.flatnonzero(holds).tolist()) | _exactly_sure(problem)
 

@@ -34,7 +34,7 @@ from surefoot.solve.native.bounding.refute import contracted, empty
 from surefoot.solve.native.bounding.substitute import Bounded, together
 from surefoot.solve.native.bounding.views import merged, view
 from surefoot.solve.native.goal import Goal, failing, goal
-from surefoot.solve.native.guess.candidates import Guesses, among, attacked, exactly
+from surefoot.solve.native.guess.candidates import Guesses, among, attacked, chosen, exactly
 from surefoot.solve.native.problem import Compiled, Mask, truth
 from surefoot.solve.native.proof.ledger import Ledger, closed_exactly, confirm, halved, vanished
 from surefoot.solve.native.proof.regions import separated
@@ -58,6 +58,7 @@ class Search:
     batch: int
     deadline: float
     ledger: Ledger | None
+    whole: Bounded  # bounds over the whole box
     progress: Callable[[str], None] = lambda text: None
     given_up: int = 0
     visited: int = 0
@@ -73,10 +74,11 @@ def start(
     overflow = bool(plan.rounded) and overflows(plan, problem.low[None], problem.high[None])
     if overflow:
         plan = replace(plan, rounded={})
-    sets = goal(problem, plan)
+    whole = bounded(plan, problem.low[None], problem.high[None], {})
+    sets = goal(problem, whole)
     guesses = Guesses(query, problem, sets.sets, deadline, random)
     ledger = Ledger(problem, plan, sets) if certify else None
-    return Search(problem, plan, sets, guesses, batch, deadline, ledger, in_reals=overflow)
+    return Search(problem, plan, sets, guesses, batch, deadline, ledger, whole, in_reals=overflow)
 
 
 def run(s: Search) -> Answer:
@@ -93,7 +95,7 @@ def run(s: Search) -> Answer:
         is_root = not s.visited
         answer = _batch(s, s.stack.pop(s.batch))
         if answer is None and is_root and s.stack:
-            answer = attacked(s.guesses)
+            answer = chosen(s.guesses, s.whole) or attacked(s.guesses)
         if answer is not None:
             return answer
         s.progress(f"native: {s.visited} boxes looked at, {len(s.stack)} open")
@@ -159,9 +161,17 @@ def _batch(s: Search, domains: Domains) -> Answer | None:
             s.stack.push(domains)
             return _late(s)
         part = domains.pick(piece)
-        parts.append(bounded(s.plan, part.box.low, part.box.high, part.known))
+        parts.append(_bounded(s, part))
     s.visited += len(domains)
     return _judged(s, domains, together(parts))
+
+
+def _bounded(s: Search, part: Domains) -> Bounded:
+    """The bounds of some boxes; those of the whole box are there already."""
+    box, whole = part.box, s.whole.boxes[0]
+    if not s.visited and np.array_equal(box.low, whole.low) and np.array_equal(box.high, whole.high):
+        return s.whole
+    return bounded(s.plan, box.low, box.high, part.known)
 
 
 def _judged(s: Search, domains: Domains, found: Bounded) -> Answer | None:

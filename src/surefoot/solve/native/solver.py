@@ -19,6 +19,7 @@ from surefoot.solve.native.cases import cases
 from surefoot.solve.native.compile import compile_query
 from surefoot.solve.native.dual.route import Neurons, either
 from surefoot.solve.native.inputs import Inputs
+from surefoot.solve.native.proof.literal import compiled, literals
 from surefoot.solve.native.witness import satisfied
 from surefoot.solve.protocol import Ask
 from surefoot.solve.remote import Question, remote_session
@@ -42,9 +43,10 @@ class Native:
     def objection(self, query: Query) -> str | None:
         try:
             lowered, formulas, box = _normal_form(query)
-            if not any(is_empty(b) for b in box.values()):
-                for case, known in islice(_cases(lowered, formulas, box), 1):
-                    compile_query(lowered.query, case, known)
+            if any(is_empty(b) for b in box.values()) or _is_plain(lowered.query, formulas, box):
+                return None
+            for case, known in islice(_cases(lowered, formulas, box), 1):
+                compile_query(lowered.query, case, known)
         except Unsupported as error:
             return f"`native` cannot take this query: {error.what}; {error.fix}" if error.fix else error.what
         return None
@@ -91,6 +93,15 @@ def _normal_form(query: Query) -> tuple[Lowered, tuple[Formula, ...], dict[str, 
     whole = whole_names(lowered.query.quantities)
     formulas = tuple(sharpen(normal(c), whole) for c in lowered.query.constraints)
     return lowered, formulas, declared(lowered.query.quantities)
+
+
+def _is_plain(query: Query, formulas: tuple[Formula, ...], box: dict[str, Interval]) -> bool:
+    """Whether the query is one case as it stands: then no case of it is refused."""
+    found = literals(query, formulas, box) or []
+    try:
+        return len(found) == 1 and compiled(query, found[0]) is not None
+    except Unsupported:
+        return False
 
 
 def _cases(

@@ -12,7 +12,9 @@ from surefoot.network.outward import Array
 from surefoot.problem.meaning.evaluate import Undefined
 from surefoot.query.query import Query, Sat
 from surefoot.solve.native.bounding.passes import forward
+from surefoot.solve.native.bounding.substitute import Bounded
 from surefoot.solve.native.guess.attack import attack, descend, settled, violation
+from surefoot.solve.native.guess.mixed import choices
 from surefoot.solve.native.guess.vertex import corners
 from surefoot.solve.native.problem import Compiled
 from surefoot.solve.native.witness import assigned, columns, inside, satisfied
@@ -53,6 +55,14 @@ def attacked(g: Guesses) -> Sat | None:
 
     points, worst = attack(g.problem, g.sets, g.random, enough)
     return tried[0] if tried else _first(g, points, worst) or _on_the_edge(g, points, worst)
+
+
+def chosen(g: Guesses, found: Bounded) -> Sat | None:
+    """A solution that a mixed-integer program finds, for a small network; `found`: bounds over the box."""
+    for point in choices(g.problem, found, g.sets[:_EDGES]):
+        if (answer := exactly(g, point)) is not None or monotonic() > g.deadline:
+            return answer
+    return None
 
 
 def among(g: Guesses, points: Array) -> Sat | None:
