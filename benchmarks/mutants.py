@@ -127,7 +127,13 @@ def _written_out(number: int, _: Path) -> tuple[Certificate, Claim]:
     return produce(written, arithmetic, number), read_claim(written, arithmetic)
 
 
-KINDS = {"native solver": _native, "files": _of_files, "question": _written_out}
+def _of_quotients(number: int, _: Path) -> tuple[Certificate, Claim]:
+    """A claim about a network that divides, proved by the producer here."""
+    written, arithmetic = question(number, True, MARGINS[number % 4], "quotient")
+    return produce(written, arithmetic, number), read_claim(written, arithmetic)
+
+
+KINDS = {"native solver": _native, "files": _of_files, "question": _written_out, "quotient": _of_quotients}
 
 
 def mutants(pool: list[Base], count: int, seed: int, folder: Path) -> Iterator[Mutant]:
@@ -317,6 +323,8 @@ def planted_question(number: int, bug: str) -> tuple[dict[str, Any], str]:
         return touching_question(number)
     if bug == "tangent at the ends":
         return question(number, False, 0.003, random.Random(number).choice(["tanh", "sigmoid"]))
+    if bug == "chord for tangent":
+        return question(number, False, 0.003, "quotient")
     if bug in ("slope above one", "chord below", "flat above"):
         return question(number, False, 0.003, "relu")
     return question(number, False, 0.02 if number % 2 else 0.1)

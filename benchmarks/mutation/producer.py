@@ -36,6 +36,7 @@ BUGS = (
     "negative multiplier",  # an inequality is turned around
     "cut for all",  # what one set says about the box is used for all of them
     "tangent at the ends",  # a line is placed by the ends of the interval alone
+    "chord for tangent",  # planes around a quotient with the lines below and above 1 / y exchanged
 )
 MOST_STEPS = 300
 MOST_DEPTH = 16
@@ -77,6 +78,7 @@ def produce(
             bounds.low[0], bounds.high[0] = bounds.low[0] + 0.3 * width, bounds.high[0] - 0.3 * width
             refresh(model, bounds, bugs)
         bounds.alive = frozenset(range(len(sets)))
+        _choose_planes(search, bounds)
         _close(search, bounds, 0)
         case: dict[str, Any] = {"choose": choices} if choices else {}
         cases.append(case | {"atoms": atoms, "sets": sets, "steps": search.steps})
@@ -118,6 +120,16 @@ def _sets(conjuncts: list[Any], bugs: frozenset[str]) -> tuple[list[Any], list[l
         return [[number(formula)]]
 
     return atoms, [sorted(set(way)) for way in ways(["and", *conjuncts])]
+
+
+def _choose_planes(search: Search, bounds: Bounds) -> None:
+    """Shares of the two planes around quotients, for the whole proof; where none are chosen, constants."""
+    for v, value in enumerate(search.model.values):
+        if value.kind == "quotient" and ("chord for tangent" in search.bugs or search.source.random() < 0.8):
+            width = len(bounds.low[v])
+            given = [[search.source.choice([0, 64, 128]) for _ in range(width)] for _ in range(2)]
+            bounds.slopes[v] = np.array(given) / 128
+            search.steps.append(["slopes", v, *(b64encode(bytes(side)).decode() for side in given)])
 
 
 def _close(search: Search, bounds: Bounds, depth: int) -> None:

@@ -202,7 +202,7 @@ def _replace(
                 weights[source] += c[place : place + width]
                 place += width
         case "maximum" | "product" | "quotient":
-            return _pair(bounds, value, c, weights)
+            return _pair(bounds, v, value, c, weights, bugs)
         case _:
             low, high = bounds.low[node[1]], bounds.high[node[1]]
             below, above = _lines(value.kind, node[2:], low, high, bounds.slopes.get(v), bugs)
@@ -259,13 +259,44 @@ def _lines(
     return (slope, gaps.min(axis=0) - 1e-12), (slope, gaps.max(axis=0) + 1e-12)
 
 
-def _pair(bounds: Bounds, value: Value, c: Array, weights: list[Array]) -> float:
+def _below_quotient(corners: list[Array], share: Array, bugs: frozenset[str]) -> tuple[Array, Array, Array]:
+    """Slopes of x and y and the constant of a plane below x / y, for divisors of one sign."""
+    sign = np.where(corners[3] < 0, -1.0, 1.0)
+    signed = [
+        np.where(sign < 0, -b, a) for a, b in zip(corners, np.array(corners)[[1, 0, 3, 2]], strict=True)
+    ]
+    lx, hx, ly, hy = signed
+    total = ly + hy
+    planes = []
+    for factor, end in ((lx, hy), (hx, ly)):
+        tangent = (factor >= 0) != ("chord for tangent" in bugs)
+        start = np.where(tangent, 4 / total, total / (ly * hy))
+        fall = np.where(tangent, 4 / total**2, 1 / (ly * hy))
+        planes.append((1 / end, -factor * fall, factor * (start - 1 / end)))
+    of_x, of_y, constant = ((1 - share) * p + share * q for p, q in zip(*planes, strict=True))
+    return sign * of_x, sign * of_y, constant
+
+
+def _quotient(
+    corners: list[Array], given: Array | None, bugs: frozenset[str]
+) -> tuple[tuple[Array, Array, Array], tuple[Array, Array, Array]]:
+    """Planes of the given shares, those for below and those for above, or constants."""
+    lx, hx, ly, hy = corners
+    if given is None:
+        ends, zero = np.array([lx / ly, lx / hy, hx / ly, hx / hy]), np.zeros(len(lx))
+        return (zero, zero, ends.min(axis=0)), (zero, zero, ends.max(axis=0))
+    of_x, of_y, constant = _below_quotient([-hx, -lx, ly, hy], given[1], bugs)
+    return _below_quotient(corners, given[0], bugs), (of_x, -of_y, -constant)
+
+
+def _pair(
+    bounds: Bounds, v: int, value: Value, c: Array, weights: list[Array], bugs: frozenset[str]
+) -> float:
     kind, left, right = value.node
     lx, hx, ly, hy = bounds.low[left], bounds.high[left], bounds.low[right], bounds.high[right]
     if kind == "quotient":
-        ends = np.array([lx / ly, lx / hy, hx / ly, hx / hy])
-        return float(c @ np.where(c > 0, ends.min(axis=0), ends.max(axis=0)))
-    if kind == "product":
+        below, above = _quotient([lx, hx, ly, hy], bounds.slopes.get(v), bugs)
+    elif kind == "product":
         below, above = (ly, lx, -lx * ly), (ly, hx, -hx * ly)
     else:
         first = (lx + hx >= ly + hy).astype(float)
