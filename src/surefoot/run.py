@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from importlib.metadata import PackageNotFoundError, version
 
-from surefoot.certify.files import about_files, rejection
-from surefoot.certify.replay import replay
+from surefoot.certify.evidence import certify
 from surefoot.engines import ENGINES
 from surefoot.engines.protocol import Engine
 from surefoot.engines.turns import Answered, take_turns
@@ -23,17 +22,7 @@ from surefoot.problem.term import Apply, Const, Op, Term
 from surefoot.problem.validate import validate
 from surefoot.solve import SOLVERS
 from surefoot.transform.discretise import discretise
-from surefoot.verdict.verdict import (
-    Certificate,
-    Holds,
-    Proved,
-    Reason,
-    Result,
-    Unknown,
-    Vacuous,
-    Verdict,
-    Violated,
-)
+from surefoot.verdict.verdict import Proved, Result, Vacuous, Verdict
 from surefoot.work.budget import Budget
 
 PREFERRED = ("milp", "native")  # solvers that are tried unasked, in this order
@@ -182,49 +171,6 @@ def _combined(values: list[bool | None], deciding: bool) -> bool | None:
     if deciding in values:
         return deciding
     return None if None in values else not deciding
-
-
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """A verdict after its evidence was checked by other code than the engine's."""
-
-    verdict: Verdict
-    certified: bool
-    notes: tuple[str, ...] = ()
-
-
-def certify(
-    problem: Problem,
-    verdict: Verdict,
-    solver: str,
-    source: Mapping[str, object],
-    inputs: Mapping[str, str],
-    budget: Budget,
-) -> Evidence:
-    """Replay what claims a violation, check what claims a proof; without that neither is an answer."""
-    match verdict:
-        case Violated(trace):
-            if (why := replay(problem, trace)) is not None:
-                return Evidence(Unknown(Reason.SPURIOUS, f"the trace does not replay: {why}"), False)
-            return Evidence(verdict, True)
-        case Proved(certificate, arithmetic):
-            content = about_files(certificate.content, source, inputs)
-            if content is None:
-                why = "that the proved query is the problem's is the word of the encoder"
-            else:
-                budget.progress("checking the certificate")
-                found = rejection(content, budget.remaining())
-                if found is None:
-                    return Evidence(Proved(Certificate(certificate.kind, content), arithmetic), True)
-                if found.refused:
-                    why = f"the checker rejects the certificate: {found.why}"
-                    return Evidence(Unknown(Reason.NUMERICS, why), False)
-                why = f"there is a certificate, but {found.why}"
-            if arithmetic != "proved":
-                return Evidence(Unknown(Reason.NUMERICS, f"shown in real arithmetic only, and {why}"), False)
-            return Evidence(Holds(0, solver, as_asked=True), False, (why,))
-        case _:
-            return Evidence(verdict, False)
 
 
 def notes(problem: Problem) -> tuple[str, ...]:

@@ -27,7 +27,7 @@ from surefoot.problem.property import Eventually, Never, Recurs, Within
 from surefoot.query.query import Proof
 from surefoot.solve.milp import Milp
 from surefoot.solve.protocol import Solver
-from surefoot.verdict.verdict import Certificate, Holds, Proved, Reason, Unknown, Vacuous, Verdict
+from surefoot.verdict.verdict import Argument, Certificate, Holds, Proved, Reason, Unknown, Vacuous, Verdict
 from surefoot.work.budget import Budget
 
 
@@ -67,7 +67,8 @@ class Bmc:
                     case Clear(last, proof):
                         known = k if doubt is None else known
                         if last and doubt is None:
-                            return Holds(None, self.solver.name, as_asked=True)
+                            argument = Argument("unrolled", k if limit is None or not as_asked else limit)
+                            return Holds(None, self.solver.name, as_asked=True, argument=argument)
                         if last:
                             break
                     case Doubt(unknown):
@@ -85,7 +86,8 @@ class Bmc:
             return self._partial(doubt, known)
         if known == 0 and as_asked and proof is not None:
             return proved(proof)
-        return Holds(known, self.solver.name, as_asked)
+        shown = Argument("unrolled", known) if as_asked else None
+        return Holds(known, self.solver.name, as_asked, argument=shown)
 
     def _limit(self, problem: Problem) -> tuple[int | None, bool]:
         """How far to look, and whether the property itself asks for no more."""

@@ -36,7 +36,7 @@ from surefoot.problem.term import FALSE, Term, conjunction, disjunction
 from surefoot.query.query import Answer, Undecided, Unsat
 from surefoot.solve.milp import Milp
 from surefoot.solve.protocol import Ask, Solver
-from surefoot.verdict.verdict import Holds, Reason, Unknown, Verdict
+from surefoot.verdict.verdict import Argument, Holds, Reason, Unknown, Verdict
 from surefoot.work.budget import Budget
 
 
@@ -47,6 +47,8 @@ class Left:
     trouble: bool  # that no run comes to trouble
     sequence: bool  # that some of k consecutive states is good
     undecided: Unknown | None = None
+    trouble_at: int = 0  # the k with which that was shown
+    sequence_at: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,14 +97,16 @@ class Induction:
                     case Clear(last):
                         known = k - 1
                         if last:
-                            return Holds(None, self.solver.name, as_asked=True)
+                            argument = Argument("unrolled", k - 1)
+                            return Holds(None, self.solver.name, as_asked=True, argument=argument)
                     case Doubt(unknown) | (Unknown() as unknown):
                         return self._partial(unknown, problem, known)
                     case verdict:
                         return verdict
                 left = self._step(problem, k, left, budget)
                 if not left.trouble and not left.sequence:
-                    return Holds(None, self.solver.name, as_asked=True, how=f"by induction with k = {k}")
+                    how, argument = f"by induction with k = {k}", _argument(problem, left)
+                    return Holds(None, self.solver.name, as_asked=True, how=how, argument=argument)
                 k += 1
         except KeyboardInterrupt:
             unknown = Unknown(Reason.INTERRUPTED, f"stopped while looking at k = {k}")
@@ -122,13 +126,30 @@ class Induction:
                 answers.append(comes_to_trouble(encoded, ask))
             trouble = left.trouble and not isinstance(answers[-1], Unsat)
         undecided = (undecided_at(k, a) for a in answers if isinstance(a, Undecided))
-        return Left(trouble, sequence, left.undecided or next(undecided, None))
+        return Left(
+            trouble,
+            sequence,
+            left.undecided or next(undecided, None),
+            k if left.trouble else left.trouble_at,
+            k if left.sequence else left.sequence_at,
+        )
 
     def _partial(self, unknown: Unknown, problem: Problem, known: int) -> Unknown:
         """With what is known; about loops the base says nothing."""
         if known < 0 or not isinstance(problem.property, Never):
             return unknown
         return Unknown(unknown.reason, unknown.detail, known, self.solver.name)
+
+
+def _argument(problem: Problem, shown: Left) -> Argument:
+    """What was shown. `Eventually` needs the sequences from initial states only."""
+    match problem.property:
+        case Never():
+            return Argument("induction", shown.trouble_at)
+        case Recurs():
+            return Argument("induction", shown.trouble_at, shown.sequence_at)
+        case _:
+            return Argument("unrolled", shown.sequence_at - 1)
 
 
 def comes_to_trouble(encoded: Encoded, ask: Ask) -> Answer:

@@ -42,6 +42,19 @@ class Violated:
 
 
 @dataclass(frozen=True, slots=True)
+class Argument:
+    """Why a property holds along all runs, in a form that can be proved again.
+
+    `unrolled`: no run of 0, 1, … steps violates it, and unless the property itself stops at `steps` there is
+    no run of that length (that matters). `induction`: k = `steps`; of `good` states in a row one is good.
+    """
+
+    kind: str
+    steps: int
+    good: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Holds:
     """No violation within `up_to` steps (None: at all), resting on the word of `uncertified_by`."""
 
@@ -49,6 +62,7 @@ class Holds:
     uncertified_by: str
     as_asked: bool  # the property itself asked for no more than this bound
     how: str = ""  # the argument in a few words, where it is more than "every run was looked at"
+    argument: Argument | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
 from .bounds.state import Kernel
 from .claim import Places, read_claim
+from .execution.obligations import described, obligations, read_argument
+from .execution.problem import read_problem
+from .execution.range import check_overflow
 from .file import file_bytes, shown, unpacked
 from .number import BadCertificate, Refused, items, record
-from .proof.cases import check_choices, read_case, read_problem
+from .proof.cases import check_choices, read_case
+from .proof.cases import read_problem as read_case_problem
 from .proof.walk import Count, walk
+from .query import Query
 
-_KEYS = frozenset({"surefoot-certificate", "claim", "arithmetic", "cases"})
+_KEYS = frozenset({"surefoot-certificate", "claim", "arithmetic"})
+_CASES, _OBLIGATIONS = frozenset({"cases"}), frozenset({"obligations"})
+_EXECUTION = frozenset({"kind", "problem", "argument"})
+_OBLIGATION = frozenset({"obligation", "steps", "cases"})
 _MEANING = {
     "float32": "float32: any order of summation, tanh and sigmoid within four units in the last place",
     "real": "real numbers: rounding is not covered",
@@ -76,36 +84,91 @@ def check(
     `network` and `property` say where the files are that the claim names; otherwise they are looked for where
     it says and in `base`. Raises `BadCertificate` if the data is not a certificate at all.
     """
-    data = record(dict(certificate), _KEYS, frozenset(), "certificate")
+    claim = certificate.get("claim")
+    about_runs = isinstance(claim, dict) and claim.get("kind") == "execution"
+    proofs = _OBLIGATIONS if about_runs else _CASES
+    data = record(dict(certificate), _KEYS | proofs, frozenset(), "certificate")
     if type(data["surefoot-certificate"]) is not int or data["surefoot-certificate"] != 1:
         raise BadCertificate("certificate: of another version than 1")
     arithmetic = data["arithmetic"]
     if arithmetic not in ("float32", "real"):
         raise BadCertificate("certificate: its `arithmetic` is neither `float32` nor `real`")
-    query = read_claim(data["claim"], Places(base, network, property))
-    claim = f"nothing satisfies {query.origin}"
+    places = Places(base, network, property)
+    if about_runs:
+        return _about_runs(data, places, arithmetic)
+    query = read_claim(claim, places)
     count, cases = Count(), [read_case(c) for c in items(data["cases"], "cases")]
-    reason = "every case is covered and every state is closed"
-    accepted = True
-    kernels: dict[tuple[int, int], Kernel] = {}
+    accepted, reason = True, "every case is covered and every state is closed"
     try:
-        check_choices(query, cases)
-        for case in cases:
-            count.cases += 1
-            problem = read_problem(query, case, arithmetic == "float32")
+        _no_solution(query, cases, arithmetic, {}, count)
+    except Refused as error:
+        accepted, reason = False, str(error)
+    return _verdict(
+        accepted, reason, f"nothing satisfies {query.origin}", arithmetic, query.uncertified, count
+    )
+
+
+def _about_runs(data: dict[str, Any], places: Places, arithmetic: str) -> Verdict:
+    """Derives what has to be shown about the runs of the problem, and checks that each of it is."""
+    claim = record(data["claim"], _EXECUTION, frozenset(), "claim")
+    if places.property is not None:
+        raise BadCertificate("the claim is not about a property file: its problem is written out")
+    problem, argument = read_problem(claim["problem"], places), read_argument(claim["argument"])
+    given = [
+        record(o, _OBLIGATION, frozenset(), "obligation") for o in items(data["obligations"], "obligations")
+    ]
+    cases = [[read_case(c) for c in items(o["cases"], "cases")] for o in given]
+    count, where = Count(), ""
+    kernels: dict[tuple[int, int], Kernel] = {}
+    accepted, reason = True, "every obligation is shown"
+    try:
+        if arithmetic == "float32":
+            check_overflow(problem)
+        wanted = obligations(problem, argument)
+        if [(o.name, o.steps) for o in wanted] != [(o["obligation"], o["steps"]) for o in given]:
+            raise Refused(f"not the obligations of this problem, which are {len(wanted)}")
+        for obligation, several in zip(wanted, cases, strict=True):
+            where = f"{obligation.query.origin}: "
+            _no_solution(obligation.query, several, arithmetic, kernels, count)
+    except Refused as error:
+        accepted, reason = False, where + str(error)
+    text = (
+        f"every run of the problem {shown(problem.name)} keeps its property: {described(problem, argument)}"
+    )
+    return _verdict(accepted, reason, text, arithmetic, problem.uncertified, count)
+
+
+def _no_solution(
+    query: Query,
+    cases: Sequence[Mapping[str, Any]],
+    arithmetic: str,
+    kernels: dict[tuple[int, int], Kernel],
+    count: Count,
+) -> None:
+    """Refuse unless the cases show that the query has no solution."""
+    check_choices(query, cases)
+    for number, case in enumerate(cases):
+        count.cases += 1
+        try:
+            problem = read_case_problem(query, case, arithmetic == "float32")
             steps = items(case["steps"], "steps")
             if problem is not None:
                 walk(problem, steps, kernels, count)
             elif steps:
                 raise Refused("step 0 follows when the case is closed")
-    except Refused as error:
-        accepted, reason = False, f"case {count.cases - 1}: {error}" if count.cases else str(error)
+        except Refused as error:
+            raise Refused(f"case {number}: {error}") from None
+
+
+def _verdict(
+    accepted: bool, reason: str, claim: str, arithmetic: str, missing: tuple[str, ...], count: Count
+) -> Verdict:
     return Verdict(
         accepted,
         reason,
         claim,
         _MEANING[arithmetic],
-        query.uncertified,
+        missing,
         count.cases,
         count.steps,
         count.states,

@@ -94,7 +94,7 @@ def _written_out(claim: dict[str, object], places: Places) -> Query:
     names = {v.name for v in variables}
     if len(names) < len(variables):
         raise BadCertificate("two variables have the same name")
-    networks = [_network(n, places) for n in items(claim["networks"], "networks")]
+    networks = [read_network_entry(n, places)[0] for n in items(claim["networks"], "networks")]
     calls = []
     outputs: set[str] = set()
     for entry in items(claim["calls"], "calls"):
@@ -124,12 +124,14 @@ def _variable(data: object) -> Variable:
     return Variable(name, low, high, parts[3])
 
 
-def _network(data: object, places: Places) -> Network:
+def read_network_entry(data: object, places: Places) -> tuple[Network, tuple[str, ...]]:
+    """A network from a file or written out, and what is not certified about it."""
     if isinstance(data, dict) and "file" in data:
         entry = record(data, _FILE, _OUTPUT, "network")
         name = None if entry.get("output") is None else text(entry["output"], "output")
-        return read_onnx(_located(entry, places, places.network, "network")[1], name)
-    return read_network(data)
+        _, model = _located(entry, places, places.network, "network")
+        return read_onnx(model, name), _missing(model, name)
+    return read_network(data), ("which network is deployed: its weights are in the certificate",)
 
 
 def linear(data: object, names: set[str], what: str) -> Linear:

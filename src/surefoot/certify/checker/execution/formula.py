@@ -1,0 +1,123 @@
+"""Formulas of a derived query: put together without constants inside, and simplified by declared bounds.
+
+What comes out is flat: no `and` in an `and`, no `or` in an `or`, neither with a single part, and no part that
+is surely true or false. Comparisons between whole numbers are as tight as they can be: 2x < 5 is x <= 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from math import floor, gcd, lcm
+
+from ..query import Formula, Linear, form, inner
+
+Ends = tuple[Fraction | None, Fraction | None]
+TRUE: Formula = ("and",)
+FALSE: Formula = ("or",)
+
+
+def all_of(parts: Iterable[Formula]) -> Formula:
+    return _together("and", parts, TRUE, FALSE)
+
+
+def some_of(parts: Iterable[Formula]) -> Formula:
+    return _together("or", parts, FALSE, TRUE)
+
+
+def _together(word: str, parts: Iterable[Formula], neutral: Formula, deciding: Formula) -> Formula:
+    kept: list[Formula] = []
+    for part in parts:
+        if part == deciding:
+            return deciding
+        kept.extend(inner(part) if part[0] == word else (part,))
+    if any(opposite in kept for part in kept for opposite in _opposites(part)):
+        return deciding
+    return kept[0] if len(kept) == 1 else (word, *kept)
+
+
+def _opposites(part: Formula) -> tuple[Formula, ...]:
+    """The comparison that is true exactly where this one is false."""
+    if part[0] not in ("<", "<="):
+        return ()
+    return (("<" if part[0] == "<=" else "<=", scaled(form(part), Fraction(-1))),)
+
+
+def compare(relation: str, left: Linear, right: Linear) -> Formula:
+    """`left relation right`; at once true or false if nothing varies."""
+    return _settled(relation, plus(left, scaled(right, Fraction(-1))), (None, None))
+
+
+def plus(left: Linear, right: Linear) -> Linear:
+    total = dict(left)
+    for name, c in right.items():
+        total[name] = total.get(name, Fraction(0)) + c
+    return {name: c for name, c in total.items() if c}
+
+
+def scaled(linear: Linear, factor: Fraction) -> Linear:
+    return {name: c * factor for name, c in linear.items()} if factor else {}
+
+
+def names_in(whole: Formula) -> set[str]:
+    """Every variable of a formula."""
+    if whole[0] in ("and", "or"):
+        return {name for part in inner(whole) for name in names_in(part)}
+    return set(form(whole)) - {""}
+
+
+def simplified(whole: Formula, bounds: Mapping[str, Ends], integers: frozenset[str]) -> Formula:
+    """The same wherever the variables keep to their bounds; a name without an entry has none."""
+    if whole[0] in ("and", "or"):
+        parts = (simplified(part, bounds, integers) for part in inner(whole))
+        return all_of(parts) if whole[0] == "and" else some_of(parts)
+    relation, linear = str(whole[0]), form(whole)
+    if linear and all(name == "" or name in integers for name in linear):
+        relation, linear = _tight(relation, linear)
+    return _settled(relation, linear, _range(linear, bounds))
+
+
+def _range(linear: Linear, bounds: Mapping[str, Ends]) -> Ends:
+    low: Fraction | None = linear.get("", Fraction(0))
+    high = low
+    for name, c in linear.items():
+        if name:
+            ends = bounds.get(name, (None, None))
+            least, most = ends if c > 0 else ends[::-1]
+            low = None if low is None or least is None else low + c * least
+            high = None if high is None or most is None else high + c * most
+    return low, high
+
+
+def _settled(relation: str, linear: Linear, ends: Ends) -> Formula:
+    """`linear relation 0`, or its truth value where the ends of the left side decide it."""
+    low, high = ends
+    if not linear.keys() - {""}:
+        low = high = linear.get("", Fraction(0))
+    if relation == "=":
+        if low is not None and low == high == 0:
+            return TRUE
+        apart = (low is not None and low > 0) or (high is not None and high < 0)
+        return FALSE if apart else (relation, linear)
+    strict = relation == "<"
+    if high is not None and (high < 0 or (high == 0 and not strict)):
+        return TRUE
+    if low is not None and (low > 0 or (low == 0 and strict)):
+        return FALSE
+    return (relation, linear)
+
+
+def _tight(relation: str, linear: Linear) -> tuple[str, Linear]:
+    """A comparison of whole numbers with whole coefficients that have no common divisor."""
+    slopes = {name: c for name, c in linear.items() if name}
+    if not slopes:
+        return relation, linear
+    up = lcm(*(c.denominator for c in slopes.values()))
+    divisor = gcd(*(int(c * up) for c in slopes.values()))
+    exact = scaled(linear, Fraction(up, divisor))
+    limit = -exact.get("", Fraction(0))
+    if relation == "=":
+        return (relation, exact) if limit.denominator == 1 else (relation, {"": Fraction(1)})
+    largest = floor(limit) - (1 if relation == "<" and limit.denominator == 1 else 0)
+    whole = {name: c for name, c in exact.items() if name}
+    return "<=", whole | ({"": Fraction(-largest)} if largest else {})

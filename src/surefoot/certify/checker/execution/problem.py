@@ -1,0 +1,173 @@
+"""Reading a canonical problem (docs/certificates.md, section 9): one automaton, one network, one property."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from ..claim import Places, read_network_entry
+from ..network import Network
+from ..number import BadCertificate, integer, items, number, record, text
+from .term import Term, read_term
+
+MOST_STEPS = 1000
+KINDS = ("real", "float32", "integer", "boolean")
+CHOOSE = ("value", "argmax", "argmax-applicable", "sample")
+_PROBLEM = frozenset({"name", "variables", "initial", "controls", "edges", "policy", "property"})
+_EDGE = frozenset({"action", "guard", "chosen", "assuming", "outcomes"})
+_POLICY = frozenset({"network", "observe", "choose", "actions"})
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """A state variable or a value that the environment picks; a boolean is 0 or 1."""
+
+    name: str
+    low: Fraction | None
+    high: Fraction | None
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    name: str
+    low: Fraction | None
+    high: Fraction | None
+    clipped: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    action: str | None  # of the policy; None: the environment's own
+    guard: Term
+    chosen: tuple[Declared, ...]
+    assuming: Term
+    outcomes: tuple[dict[str, Term], ...]  # which variables get which values, all at once
+
+
+@dataclass(frozen=True, slots=True)
+class Property:
+    kind: str  # "never", "within", "eventually" or "recurs"
+    condition: Term
+    steps: int | None = None
+    after: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Problem:
+    name: str
+    variables: tuple[Declared, ...]
+    initial: Term
+    controls: tuple[Control, ...]
+    edges: tuple[Edge, ...]
+    network: Network
+    outputs: int
+    observe: tuple[Term, ...]
+    choose: str
+    actions: tuple[str, ...]
+    property: Property
+    uncertified: tuple[str, ...]
+
+
+def read_problem(data: object, places: Places) -> Problem:
+    entry = record(data, _PROBLEM, frozenset(), "problem")
+    variables = tuple(_declared(v) for v in items(entry["variables"], "variables"))
+    controls = tuple(_control(c) for c in items(entry["controls"], "controls"))
+    edges = tuple(_edge(e) for e in items(entry["edges"], "edges"))
+    policy = record(entry["policy"], _POLICY, frozenset(), "policy")
+    network, unsaid = read_network_entry(policy["network"], places)
+    widths = network.widths()
+    observe = tuple(read_term(t) for t in items(policy["observe"], "observe"))
+    choose = text(policy["choose"], "choose")
+    actions = tuple(text(a, "action") for a in items(policy["actions"], "actions"))
+    if len(observe) != widths[0] or choose not in CHOOSE:
+        raise BadCertificate("policy: it does not fit its network, or has no known way to choose")
+    if widths[-1] != (len(controls) if choose == "value" else len(actions)) or (
+        choose == "value" if actions else choose != "value"
+    ):
+        raise BadCertificate("policy: as many outputs as controls or as actions, never both")
+    if controls and choose != "value":
+        raise BadCertificate("policy: controls need `value`")
+    names = [v.name for v in variables] + [c.name for c in controls]
+    free = {c.name for edge in edges for c in edge.chosen}
+    if len(set(names)) < len(names) or free.intersection(names):
+        raise BadCertificate("problem: a name is declared twice")
+    known = {v.name for v in variables}
+    if any(not known.issuperset(updates) for edge in edges for updates in edge.outcomes):
+        raise BadCertificate("problem: an update of something that is no variable")
+    missing = ("where the problem comes from: it is written out in the certificate", *unsaid)
+    return Problem(
+        text(entry["name"], "name"),
+        variables,
+        read_term(entry["initial"]),
+        controls,
+        edges,
+        network,
+        widths[-1],
+        observe,
+        choose,
+        actions,
+        _property(entry["property"]),
+        missing,
+    )
+
+
+def _end(data: object) -> Fraction | None:
+    return None if data is None else number(data, "bound")
+
+
+def _declared(data: object) -> Declared:
+    parts = items(data, "variable")
+    if len(parts) != 4 or parts[3] not in KINDS or type(parts[0]) is not str or not parts[0]:
+        raise BadCertificate("a variable is a list of name, low, high and kind")
+    if parts[3] == "boolean":
+        if parts[1] is not None or parts[2] is not None:
+            raise BadCertificate("a boolean has no bounds")
+        return Declared(parts[0], Fraction(0), Fraction(1), "boolean")
+    return Declared(text(parts[0], "name"), _end(parts[1]), _end(parts[2]), parts[3])
+
+
+def _control(data: object) -> Control:
+    parts = items(data, "control")
+    if len(parts) != 4 or type(parts[3]) is not bool or not parts[0]:
+        raise BadCertificate("a control is a list of name, low, high and whether it is clipped")
+    low, high = _end(parts[1]), _end(parts[2])
+    if low is not None and high is not None and low > high:
+        raise BadCertificate("a control has an empty range")
+    return Control(text(parts[0], "name"), low, high, parts[3])
+
+
+def _edge(data: object) -> Edge:
+    entry = record(data, _EDGE, frozenset(), "edge")
+    action = None if entry["action"] is None else text(entry["action"], "action")
+    chosen = tuple(_declared(c) for c in items(entry["chosen"], "chosen"))
+    if len({c.name for c in chosen}) < len(chosen):
+        raise BadCertificate("an edge chooses two values of one name")
+    outcomes = tuple(_updates(o) for o in items(entry["outcomes"], "outcomes"))
+    return Edge(action, read_term(entry["guard"]), chosen, read_term(entry["assuming"]), outcomes)
+
+
+def _updates(data: object) -> dict[str, Term]:
+    found: dict[str, Term] = {}
+    for entry in items(data, "outcome"):
+        pair = items(entry, "update")
+        if len(pair) != 2 or text(pair[0], "update") in found:
+            raise BadCertificate("an update is a pair of name and term, one for each name")
+        found[pair[0]] = read_term(pair[1])
+    return found
+
+
+def _property(data: object) -> Property:
+    entry: dict[str, Any] = record(
+        data, frozenset({"kind", "condition"}), frozenset({"steps", "after"}), "property"
+    )
+    kind, given = entry["kind"], entry.keys() - {"kind", "condition"}
+    allowed = {"never": {"steps"}, "within": {"steps", "after"}, "eventually": set(), "recurs": set()}
+    if kind not in allowed or not given <= allowed[kind] or (kind == "within" and given != allowed[kind]):
+        raise BadCertificate("property: of no known kind, or with other bounds than its kind has")
+    steps = integer(entry["steps"], 0, MOST_STEPS, "steps") if "steps" in entry else None
+    after = integer(entry.get("after", 0), 0, MOST_STEPS, "after")
+    if steps is not None and after > steps:
+        raise BadCertificate("property: `after` is later than `steps`")
+    return Property(kind, read_term(entry["condition"]), steps, after)

@@ -1,0 +1,112 @@
+"""The evidence of a verdict, checked by other code than the engine's.
+
+Traces are replayed, certificates are given to the independent checker. What an engine holds for its own
+reasons is proved once more, in the form that the checker derives itself; where that fails the verdict stays
+what it was, the word of a solver, and a note says what is not certified.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from surefoot.certify.execution.canonical import canonical
+from surefoot.certify.execution.prove import certificate
+from surefoot.certify.files import about_files, rejection
+from surefoot.certify.replay import replay
+from surefoot.errors import Unsupported
+from surefoot.problem.problem import Problem
+from surefoot.verdict.verdict import (
+    Argument,
+    Certificate,
+    Holds,
+    Proved,
+    Reason,
+    Unknown,
+    Verdict,
+    Violated,
+)
+from surefoot.work.budget import Budget
+
+LEAST_SECONDS = 5.0  # for a proof, on top of so many times the time of the search
+TIMES = 4.0
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A verdict after its evidence was checked."""
+
+    verdict: Verdict
+    certified: bool
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What a verdict is about: the problem, where it was read from, and how long a proof may take."""
+
+    problem: Problem
+    source: Mapping[str, object]
+    inputs: Mapping[str, str]
+    budget: Budget
+
+
+def certify(
+    problem: Problem,
+    verdict: Verdict,
+    solver: str,
+    source: Mapping[str, object],
+    inputs: Mapping[str, str],
+    budget: Budget,
+) -> Evidence:
+    """Replay what claims a violation, check what claims a proof; without that neither is an answer."""
+    setting = Setting(problem, source, inputs, budget)
+    match verdict:
+        case Violated(trace):
+            if (why := replay(problem, trace)) is not None:
+                return Evidence(Unknown(Reason.SPURIOUS, f"the trace does not replay: {why}"), False)
+            return Evidence(verdict, True)
+        case Proved(found, arithmetic):
+            content = about_files(found.content, source, inputs)
+            claimed: Certificate | str
+            if content is not None:
+                claimed = Certificate(found.kind, content)
+            else:
+                claimed = proof_about_runs(setting, Argument("unrolled", 0), arithmetic)
+            otherwise = Holds(0, solver, as_asked=True)
+            return _checked(claimed, arithmetic, otherwise, budget)
+        case Holds(as_asked=True, argument=Argument() as argument):
+            claimed = proof_about_runs(setting, argument, "proved")
+            return _checked(claimed, "proved", verdict, budget)
+        case _:
+            return Evidence(verdict, False)
+
+
+def proof_about_runs(setting: Setting, argument: Argument, arithmetic: str) -> Certificate | str:
+    """A certificate that names the problem and the argument, or why there is none."""
+    budget, output = setting.budget, setting.source.get("output")
+    seconds = min(budget.remaining(), LEAST_SECONDS + TIMES * budget.elapsed())
+    allowed = Budget(seconds, budget.seed, budget.progress)
+    try:
+        written = canonical(setting.problem, setting.inputs, output if isinstance(output, str) else None)
+    except Unsupported as why:
+        return str(why)
+    single = "float32" if arithmetic == "proved" else "real"
+    return certificate(setting.problem, written, argument, allowed, single)
+
+
+def _checked(claimed: Certificate | str, arithmetic: str, otherwise: Holds, budget: Budget) -> Evidence:
+    """The proof, if the checker accepts it; `otherwise` if there is none for want of words or time."""
+    if isinstance(claimed, Certificate):
+        budget.progress("checking the certificate")
+        found = rejection(claimed.content, budget.remaining())
+        if found is None:
+            return Evidence(Proved(claimed, arithmetic), True)
+        if found.refused:
+            why = f"the checker rejects the certificate: {found.why}"
+            return Evidence(Unknown(Reason.NUMERICS, why), False)
+        claimed = f"there is a certificate, but {found.why}"
+    if arithmetic != "proved":
+        why = f"shown in real arithmetic only, and not certified: {claimed}"
+        return Evidence(Unknown(Reason.NUMERICS, why), False)
+    return Evidence(otherwise, False, (f"not certified: {claimed}",))
