@@ -16,6 +16,7 @@ from surefoot.certify.files import about_files, rejection
 from surefoot.certify.replay import replay
 from surefoot.errors import Unsupported
 from surefoot.problem.problem import Problem
+from surefoot.problem.property import Never, Property, Recurs
 from surefoot.verdict.verdict import (
     Argument,
     Certificate,
@@ -30,6 +31,7 @@ from surefoot.work.budget import Budget
 
 LEAST_SECONDS = 5.0  # for a proof, on top of so many times the time of the search
 TIMES = 4.0
+LONGEST = 8  # for an argument that no engine has asked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +43,6 @@ class Evidence:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """What a verdict is about: the problem, where it was read from, and how long a proof may take."""
-
-    problem: Problem
-    source: Mapping[str, object]
-    inputs: Mapping[str, str]
-    budget: Budget
-
-
 def certify(
     problem: Problem,
     verdict: Verdict,
@@ -60,7 +52,6 @@ def certify(
     budget: Budget,
 ) -> Evidence:
     """Replay what claims a violation, check what claims a proof; without that neither is an answer."""
-    setting = Setting(problem, source, inputs, budget)
     match verdict:
         case Violated(trace):
             if (why := replay(problem, trace)) is not None:
@@ -72,27 +63,48 @@ def certify(
             if content is not None:
                 claimed = Certificate(found.kind, content)
             else:
-                claimed = proof_about_runs(setting, Argument("unrolled", 0), arithmetic)
+                claimed = proof_about_runs(problem, Argument("unrolled", 0), inputs, budget, arithmetic)
             otherwise = Holds(0, solver, as_asked=True)
             return _checked(claimed, arithmetic, otherwise, budget)
         case Holds(as_asked=True, argument=Argument() as argument):
-            claimed = proof_about_runs(setting, argument, "proved")
+            for attempt in (argument, *_other_arguments(problem.property, argument)):
+                claimed = proof_about_runs(problem, attempt, inputs, budget)
+                if isinstance(claimed, Certificate):
+                    break
             return _checked(claimed, "proved", verdict, budget)
         case _:
             return Evidence(verdict, False)
 
 
-def proof_about_runs(setting: Setting, argument: Argument, arithmetic: str) -> Certificate | str:
-    """A certificate that names the problem and the argument, or why there is none."""
-    budget, output = setting.budget, setting.source.get("output")
+def _other_arguments(asked: Property, tried: Argument) -> tuple[Argument, ...]:
+    """Where every run of some length returns to an earlier state, there may be a proof by induction."""
+    if tried.kind == "induction" or tried.steps >= LONGEST:
+        return ()
+    match asked:
+        case Never(_, None):
+            return (Argument("induction", tried.steps + 1),)
+        case Recurs():
+            return (Argument("induction", tried.steps + 1, tried.steps + 1),)
+        case _:
+            return ()
+
+
+def proof_about_runs(
+    problem: Problem,
+    argument: Argument,
+    inputs: Mapping[str, str],
+    budget: Budget,
+    arithmetic: str = "proved",
+) -> Certificate | str:
+    """A certificate that has the problem and the argument in it, or why there is none."""
     seconds = min(budget.remaining(), LEAST_SECONDS + TIMES * budget.elapsed())
     allowed = Budget(seconds, budget.seed, budget.progress)
     try:
-        written = canonical(setting.problem, setting.inputs, output if isinstance(output, str) else None)
+        written = canonical(problem, inputs)
     except Unsupported as why:
         return str(why)
     single = "float32" if arithmetic == "proved" else "real"
-    return certificate(setting.problem, written, argument, allowed, single)
+    return certificate(problem, written, argument, allowed, single)
 
 
 def _checked(claimed: Certificate | str, arithmetic: str, otherwise: Holds, budget: Budget) -> Evidence:

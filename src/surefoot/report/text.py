@@ -48,8 +48,10 @@ def render(problem: Problem, result: Result) -> str:
 def headline(result: Result) -> str:
     """The verdict in a few words."""
     match result.verdict:
-        case Proved(_, arithmetic):
-            return "proved" if arithmetic == "proved" else "proved (real arithmetic)"
+        case Proved(certificate, arithmetic):
+            how = [] if arithmetic == "proved" else ["real arithmetic"]
+            how += [f"by induction with k = {k}" for k in _inductions(certificate)]
+            return f"proved ({', '.join(how)})" if how else "proved"
         case Violated(Trace(_, moves, int(loop))):
             return f"violated by a run that returns after {counted(len(moves), 'step')} to state {loop}"
         case Violated(trace):
@@ -85,7 +87,7 @@ def evidence(problem: Problem, result: Result, *, runs: bool = True) -> list[str
             ]
         case Proved(certificate):
             checked = "accepted by the independent checker" if result.certified else "NOT checked"
-            return [f"evidence  certificate of {_steps(certificate)}, {checked}"]
+            return [f"evidence  certificate of {_size(certificate)}, {checked}"]
         case Holds(_, solver):
             return [f"evidence  rests on the word of `{solver}`: no certificate"]
         case Vacuous(why):
@@ -101,9 +103,26 @@ def evidence(problem: Problem, result: Result, *, runs: bool = True) -> list[str
             return []
 
 
-def _steps(certificate: Certificate) -> str:
-    cases = certificate.content.get("cases")
-    return counted(sum(len(case["steps"]) for case in cases) if isinstance(cases, list) else 0, "step")
+def _inductions(certificate: Certificate) -> list[int]:
+    """The k of a proof by induction, if it is one."""
+    claim = certificate.content.get("claim")
+    argument = claim.get("argument") if isinstance(claim, dict) else None
+    if not isinstance(argument, dict) or argument.get("kind") != "induction":
+        return []
+    return [max(argument["steps"], argument.get("good", 0))]
+
+
+def _size(certificate: Certificate) -> str:
+    """How much a certificate has to show."""
+    cases, several = certificate.content.get("cases"), certificate.content.get("obligations")
+    if isinstance(several, list):
+        cases = [case for obligation in several for case in obligation["cases"]]
+        return f"{counted(len(several), 'obligation')} and {_steps(cases)}"
+    return _steps(cases if isinstance(cases, list) else [])
+
+
+def _steps(cases: Sequence[Any]) -> str:
+    return counted(sum(len(case["steps"]) for case in cases), "step")
 
 
 def _trace(problem: Problem, trace: Trace) -> list[str]:

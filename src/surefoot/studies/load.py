@@ -12,7 +12,7 @@ from typing import Any
 from surefoot.errors import InvalidProblem, did_you_mean
 from surefoot.problem.problem import Problem
 from surefoot.studies import STUDIES
-from surefoot.verdict.verdict import Holds, Result, Unknown, Verdict, Violated
+from surefoot.verdict.verdict import Certificate, Holds, Proved, Result, Unknown, Verdict, Violated
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,8 @@ def compare(study: Study, verify: Verify) -> tuple[Row, ...]:
 
 def _row(expectation: Expectation, result: Result) -> Row:
     kind, steps = measured(result.verdict)
-    met = kind == expectation.verdict and (expectation.steps is None or steps == expectation.steps)
+    kinds = (expectation.verdict, "proved") if expectation.verdict == "holds" else (expectation.verdict,)
+    met = kind in kinds and (expectation.steps is None or steps == expectation.steps)
     return Row(
         problem=expectation.problem,
         engine=expectation.engine,
@@ -122,6 +123,9 @@ def measured(verdict: Verdict) -> tuple[str, int | None]:
             return kind, len(trace.moves)
         case Holds(up_to):
             return kind, up_to
+        case Proved(Certificate("execution", {"claim": {"argument": {"steps": int(steps), **more}}})):
+            good = more.get("good")
+            return kind, max(steps, good if isinstance(good, int) else 0)
         case Unknown(holds_up_to=up_to):
             return kind, up_to
         case _:

@@ -16,7 +16,7 @@ from surefoot.certify.checker.file import file_bytes
 from surefoot.certify.checker.network import Network as CheckedNetwork
 from surefoot.certify.checker.network import read_network
 from surefoot.certify.checker.number import BadCertificate
-from surefoot.certify.checker.onnx_file import read_onnx
+from surefoot.certify.checker.onnx_file import output_names, read_onnx
 from surefoot.encode.expand import Scope, expand, expand_scalar, leaves, undefined
 from surefoot.encode.interval import Kinds, Scalar
 from surefoot.encode.layout import Layout, declare, in_location, lay_out
@@ -52,13 +52,11 @@ _OPERATORS = {
 }
 
 
-def canonical(
-    problem: Problem, inputs: Mapping[str, str] | None = None, output: str | None = None
-) -> dict[str, Any]:
+def canonical(problem: Problem, inputs: Mapping[str, str] | None = None) -> dict[str, Any]:
     """The problem as JSON data; `Unsupported` says why it cannot be written in this form.
 
-    `inputs`: files with their digests. If the network is that of one of them (its tensor `output`), as the
-    checker reads it, the file is named; otherwise the weights are written out.
+    `inputs`: files with their digests. If the network is that of one of them, as the checker reads it, the
+    file is named; otherwise the weights are written out.
     """
     environment, policy = problem.environment, problem.policy
     if environment.arithmetic is not Arithmetic.EXACT or environment.flow is not None:
@@ -80,7 +78,7 @@ def canonical(
             for number, edge in enumerate(environment.components[0].edges)
         ],
         "policy": {
-            "network": _network(policy.network, inputs or {}, output),
+            "network": _network(policy.network, inputs or {}),
             "observe": [_written(t, layout.scope, layout.kinds) for t in policy.observe],
             "choose": policy.choose.value,
             "actions": list(_actions(policy, environment)),
@@ -232,18 +230,29 @@ def _property(asked: Property, policy: NeuralPolicy, names: Scope, kinds: Kinds)
             raise Unsupported(f"certificates about runs do not cover {type(other).__name__}")
 
 
-def _network(network: Network, inputs: Mapping[str, str], output: str | None) -> dict[str, Any]:
+def _network(network: Network, inputs: Mapping[str, str]) -> dict[str, Any]:
     written = dict(network_written(network))
     meant = read_network(written)
     for file, digest in inputs.items():
         if file.endswith((".onnx", ".onnx.gz")):
-            try:
-                found = read_onnx(file_bytes(Path(file)), output)
-            except BadCertificate:
-                continue
-            if _are_same(found, meant):
-                return {"file": file, "sha256": digest, "output": output}
+            for output, found in _readings(Path(file)):
+                if _are_same(found, meant):
+                    return {"file": file, "sha256": digest, "output": output}
     return written
+
+
+def _readings(file: Path) -> Iterator[tuple[str | None, CheckedNetwork]]:
+    """The networks in a file: the whole, or one for each output."""
+    model = file_bytes(file)
+    try:
+        names = output_names(model)
+    except BadCertificate:
+        return
+    for output in (None,) if len(names) == 1 else names:
+        try:
+            yield output, read_onnx(model, output)
+        except BadCertificate:
+            continue
 
 
 def _are_same(left: CheckedNetwork, right: CheckedNetwork) -> bool:

@@ -7,6 +7,7 @@ exactly what the checker will ask for, so a certificate that is made here is one
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from math import ceil, floor, inf, isfinite, nextafter, prod
 from pathlib import Path
@@ -91,15 +92,18 @@ def _proof(obligation: Obligation, network: Network, budget: Budget, arithmetic:
 def _alternatives(
     derived: Derived, parts: list[Formula], path: list[list[int]]
 ) -> Iterator[tuple[list[Formula], list[list[int]]]]:
-    """Alternatives that tie real numbers by equalities, or are too many at once, one by one.
+    """Alternatives that tie numbers by equalities, or are too many at once, one by one.
 
-    The solver takes the others together.
+    The solver takes the others together; also those that tie integers only, if there are very many.
     """
     if ("or",) in parts:
         return
-    reals = {v.name for v in derived.variables if v.kind != "integer"}
     several = [i for i, part in enumerate(parts) if part[0] == "or"]
-    tied = [i for i in several if _ties(parts[i], reals)]
+    tied = [i for i in several if _ties(parts[i], {v.name for v in derived.variables})]
+    if prod(len(parts[i]) - 1 for i in tied) > MOST_CASES:
+        tied = [
+            i for i in tied if _ties(parts[i], {v.name for v in derived.variables if v.kind != "integer"})
+        ]
     if not tied and prod(_ways(parts[i]) for i in several) <= MOST_WAYS:
         yield parts, path
         return
@@ -116,10 +120,11 @@ def _ways(part: Formula) -> int:
     return sum(map(_ways, inner(part))) if part[0] == "or" else 1
 
 
-def _ties(part: Formula, reals: set[str]) -> bool:
+def _ties(part: Formula, names: set[str]) -> bool:
+    """Is there an equality that mentions one of these names?"""
     if part[0] in ("and", "or"):
-        return any(_ties(p, reals) for p in inner(part))
-    return part[0] == "=" and not reals.isdisjoint(form(part))
+        return any(_ties(p, names) for p in inner(part))
+    return part[0] == "=" and not names.isdisjoint(form(part))
 
 
 def _leaf(derived: Derived, network: Network, budget: Budget, arithmetic: str) -> Sequence[Mapping[str, Any]]:
@@ -127,11 +132,12 @@ def _leaf(derived: Derived, network: Network, budget: Budget, arithmetic: str) -
     free = read_case(derived, empty, True).variables
     if any(v.low is not None and v.high is not None and v.low > v.high for v in free):
         return [{**empty, "steps": [["drop", [0], {}]]}]  # comparisons of single variables exclude each other
-    query = _query(derived, network, arithmetic == "float32")
+    parts, fixed = conjuncts(derived.formula), _fixed(derived)
+    query = _query(derived, network, arithmetic == "float32", fixed)
     with Native(seed=budget.seed).session(query, seconds=budget.remaining()) as ask:
         match ask():
             case Unsat(proof) if proof is not None and (proof.arithmetic == arithmetic or not derived.calls):
-                return proof.cases
+                return [_moved(case, parts, fixed) for case in proof.cases]
             case Unsat():
                 raise Unsupported(f"no proof in {arithmetic} arithmetic of: {derived.origin}")
             case Sat():
@@ -140,21 +146,59 @@ def _leaf(derived: Derived, network: Network, budget: Budget, arithmetic: str) -
                 raise Unsupported(f"no proof of: {derived.origin} ({detail})")
 
 
-def _query(derived: Derived, network: Network, float32: bool) -> Query:
+def _fixed(derived: Derived) -> dict[int, tuple[str, Fraction]]:
+    """Conjuncts that fix a variable, by their position.
+
+    For the solver they are bounds, so that something is left to vary; the checker reads them as such too.
+    """
+    outputs = {name for call in derived.calls for name in call.outputs}
+    found = {}
+    for place, part in enumerate(conjuncts(derived.formula)):
+        if part[0] == "=" and len(names := form(part).keys() - {""}) == 1:
+            (name,) = names
+            if name not in outputs:
+                found[place] = name, -form(part).get("", Fraction(0)) / form(part)[name]
+    return found
+
+
+def _moved(case: Mapping[str, Any], parts: list[Formula], fixed: Mapping[int, object]) -> dict[str, Any]:
+    """A case about the conjuncts that are not fixed, with the positions that these have among all."""
+    kept = [place for place in range(len(parts)) if place not in fixed]
+    choices = []
+    for position, alternative in case.get("choose", ()):
+        place = kept.pop(position)
+        choices.append([place, alternative])
+        kept = [k - 1 if k > place else k for k in kept]
+        parts = choose(parts, place, alternative)
+        kept += range(len(fixed) + len(kept), len(parts))
+    moved = {**case, "choose": choices} if choices else dict(case)
+    if "define" in case:
+        moved["define"] = [[name, kept[position]] for name, position in case["define"]]
+    return moved
+
+
+def _query(
+    derived: Derived, network: Network, float32: bool, fixed: Mapping[int, tuple[str, Fraction]]
+) -> Query:
     """The same query for a solver."""
-    quantities = tuple(Quantity(v.name, _kind(v)) for v in derived.variables)
+    ends = dict(fixed.values())
+    variables = [
+        replace(v, low=ends[v.name], high=ends[v.name]) if v.name in ends else v for v in derived.variables
+    ]
+    quantities = tuple(Quantity(v.name, _kind(v)) for v in variables)
     box = declared(quantities)
     calls = []
     for call in derived.calls:
         lines = [_linear(line) for line in call.inputs]
-        ends = [interval(line, box) for line in lines]
+        ranges = [interval(line, box) for line in lines]
         single = all(_is_single(line, quantities) for line in lines)
-        low = np.array([_below(low) for low, _ in ends])
-        high = np.array([-_below(None if high is None else -high) for _, high in ends])
+        low = np.array([_below(low) for low, _ in ranges])
+        high = np.array([-_below(None if high is None else -high) for _, high in ranges])
         errors = error_bounds(network, low, high, input_rounding=not single)
         slack = tuple(Fraction(float(e)) if isfinite(e) and float32 else Fraction(0) for e in errors)
         calls.append(NetworkCall(network, tuple(map(as_term, lines)), call.outputs, slack, float32))
-    return Query(quantities, tuple(map(_term, conjuncts(derived.formula))), tuple(calls))
+    parts = [p for place, p in enumerate(conjuncts(derived.formula)) if place not in fixed]
+    return Query(quantities, tuple(map(_term, parts)), tuple(calls))
 
 
 def _kind(variable: Variable) -> Int | Real:

@@ -11,6 +11,7 @@ import click
 
 from surefoot.certify.checker.check import check
 from surefoot.certify.checker.number import BadCertificate
+from surefoot.certify.execution.canonical import canonical
 from surefoot.certify.replay import replay
 from surefoot.cli.model import Loaded, load_source
 from surefoot.cli.output import sha256
@@ -57,9 +58,9 @@ def judged(stored: StoredResult, trust_python: bool) -> tuple[str, str]:
     """Accepted, rejected or not certified, and the reason."""
     if isinstance(stored.result.verdict, Proved):
         content = stored.result.verdict.certificate.content
-        if (why := foreign(content, stored)) is not None:
-            return "rejected", why
-        return accepted(content, Path())
+        about_runs = stored.result.verdict.certificate.kind == "execution"
+        why = other_problem(content, stored, trust_python) if about_runs else foreign(content, stored)
+        return accepted(content, Path()) if why is None else ("rejected", why)
     if stored.trace is None:
         return "not certified", f"`{stored.kind}` carries no evidence that can be checked"
     for path, digest in stored.inputs.items():
@@ -102,11 +103,29 @@ def foreign(content: Mapping[str, Any], stored: StoredResult) -> str | None:
             return f"the certificate is about another {part} than the result"
     if isinstance(claim, dict) and claim.get("output") != source.get("output"):
         return "the certificate is about another output than the result"
+    return in_reals(content, stored)
+
+
+def in_reals(content: Mapping[str, Any], stored: StoredResult) -> str | None:
     verdict = stored.result.verdict
     float32 = isinstance(verdict, Proved) and verdict.arithmetic != "proved-real"
     if float32 and content.get("arithmetic") != "float32":
         return "the certificate is about real arithmetic, the result about float32"
     return None
+
+
+def other_problem(content: Mapping[str, Any], stored: StoredResult, trust_python: bool) -> str | None:
+    """Why a certificate is not about the problem that the files of the result describe."""
+    for path, digest in stored.inputs.items():
+        if sha256(Path(path)) != digest:
+            return f"`{path}` is not the file that the verdict is about"
+    loaded = load_source(stored.source, trust_python=trust_python)
+    (problem,) = loaded.problems.values()
+    written = json.loads(json.dumps(canonical(discretise(problem)[0], loaded.inputs)))
+    claim = content.get("claim")
+    if not isinstance(claim, dict) or claim.get("kind") != "execution" or claim.get("problem") != written:
+        return "the certificate is about another problem than the files of the result describe"
+    return in_reals(content, stored)
 
 
 def refutation(stored: StoredResult, loaded: Loaded, trace: Trace) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,10 @@ import click
 
 from surefoot.cli.engine_options import build_engines, engine_flags
 from surefoot.cli.model import load_model, model_flags
-from surefoot.cli.output import check_writable, positive, write
+from surefoot.cli.output import check_writable, positive, write, write_certificate
 from surefoot.cli.progress import progress
 from surefoot.engines.protocol import Engine
+from surefoot.errors import InvalidProblem
 from surefoot.problem.problem import Problem
 from surefoot.run import NoEngine, unanswered, verify
 from surefoot.verdict.verdict import Reason, Result, Unknown
@@ -37,6 +39,7 @@ from surefoot.work.budget import Budget
     "--json", "json_path", metavar="FILE|-", help="Write the complete result; - = stdout, nothing else."
 )
 @click.option("--report", metavar="FILE", help="Write the results as one HTML page with pictures.")
+@click.option("--certificate", metavar="FILE", help="Write the certificate of a proof (one property).")
 @click.option("--quiet", is_flag=True, help="No progress on stderr.")
 def check(
     model: Path,
@@ -46,6 +49,7 @@ def check(
     seed: int,
     json_path: str | None,
     report: str | None,
+    certificate: str | None,
     quiet: bool,
     **options: Any,
 ) -> int:
@@ -59,6 +63,10 @@ def check(
     check_writable(report, [model], "--report")
     wiring = {name: options.pop(name) for name in MODEL_OPTIONS}
     loaded = load_model(model, **wiring)
+    check_writable(certificate, [model, *map(Path, loaded.inputs)], "--certificate")
+    if certificate is not None and len(loaded.problems) > 1:
+        fix = "name one with --property"
+        raise InvalidProblem("a certificate is about one property", fix=fix, where="--certificate")
     engines = build_engines(engine_name, options, dump_queries)
     results: list[tuple[Problem, Result]] = []
     with progress(quiet) as tell:
@@ -72,6 +80,10 @@ def check(
             results.append((problem, result))
             if interrupted(result):
                 break
+    if certificate is not None:
+        told = write_certificate(results[0][1].verdict, certificate)
+        if not quiet:
+            print(told, file=sys.stderr)
     return write(results, json_path, quiet, report)
 
 

@@ -74,10 +74,47 @@ def simplified(whole: Formula, bounds: Mapping[str, Ends], integers: frozenset[s
     relation, linear = str(whole[0]), form(whole)
     if linear and all(name == "" or name in integers for name in linear):
         relation, linear = _tight(relation, linear)
-    return _settled(relation, linear, _range(linear, bounds))
+    return _settled(relation, linear, line_range(linear, bounds))
 
 
-def _range(linear: Linear, bounds: Mapping[str, Ends]) -> Ends:
+def settled_by_each_other(
+    whole: Formula, bounds: Mapping[str, Ends], integers: frozenset[str]
+) -> tuple[Formula, dict[str, Ends]]:
+    """A conjunction whose comparisons of single variables have settled what else it says about them.
+
+    These comparisons stay. The bounds that they give, together with those declared, are returned as well.
+    """
+    found = simplified(whole, bounds, integers)
+    while True:
+        parts = inner(found) if found[0] == "and" else (found,)
+        known = dict(bounds)
+        for part in parts:
+            for name, ends in _single(part):
+                known[name] = _narrower(known.get(name, (None, None)), ends)
+        again = all_of(p if p[0] != "or" else simplified(p, known, integers) for p in parts)
+        if again == found:
+            return found, known
+        found = again  # it became shorter
+
+
+def _single(part: Formula) -> Iterable[tuple[str, Ends]]:
+    """The bound that a comparison of one variable gives."""
+    names = form(part).keys() - {""} if part[0] in ("<=", "<", "=") else set()
+    if len(names) == 1:
+        (name,) = names
+        limit = -form(part).get("", Fraction(0)) / form(part)[name]
+        both, upper = part[0] == "=", form(part)[name] > 0
+        yield name, (None if upper and not both else limit, limit if upper or both else None)
+
+
+def _narrower(first: Ends, second: Ends) -> Ends:
+    lows = [x for x in (first[0], second[0]) if x is not None]
+    highs = [x for x in (first[1], second[1]) if x is not None]
+    return max(lows, default=None), min(highs, default=None)
+
+
+def line_range(linear: Linear, bounds: Mapping[str, Ends]) -> Ends:
+    """Between which numbers a linear form lies."""
     low: Fraction | None = linear.get("", Fraction(0))
     high = low
     for name, c in linear.items():

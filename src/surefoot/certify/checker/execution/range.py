@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 
 from ..bounds.box import root
@@ -10,7 +9,10 @@ from ..bounds.problem import Problem as Values
 from ..bounds.problem import number_values
 from ..bounds.state import Grid
 from ..number import Refused
+from ..query import Call, Variable
+from .formula import line_range
 from .problem import Problem
+from .term import Scope, value
 from .unroll import Moment
 
 _BITS = 40
@@ -19,17 +21,20 @@ _BITS = 40
 def check_overflow(problem: Problem) -> None:
     """Refuse if some state within the declared ranges might make the network overflow."""
     start = Moment(problem, 0)
-    call = start.call()
-    read = {name for line in call.inputs for name in line if name}
-    free = []
-    for variable in start.declared():
-        if variable.name in read:
-            if variable.low is None or variable.high is None:
-                raise Refused(f"`{variable.name[:60]}` has no bounds, and the network reads it")
-            if variable.low > variable.high:
-                return  # there is no state at all
-            free.append(variable)
-    if not free:  # the network reads constants only
-        free = [replace(next(iter(start.declared())), name="", low=Fraction(0), high=Fraction(0))]
-    values = number_values(tuple(free), [call]).values
-    root(Grid(Values(tuple(free), tuple(values), (), (frozenset(),), True), _BITS, {}))
+    bounds = {v.name: (v.low, v.high) for v in start.declared()}
+    if any(low is not None and high is not None and low > high for low, high in bounds.values()):
+        return  # there is no state at all
+    plain = Scope({v.name: start.scope.numbers[v.name] for v in problem.variables}, start.scope.truths)
+    inputs = []
+    for number, seen in enumerate(problem.observe):
+        ends = [line_range(line, bounds) for _, line in value(seen, plain)]
+        lows, highs = (
+            [low for low, _ in ends if low is not None],
+            [high for _, high in ends if high is not None],
+        )
+        if len(lows) < len(ends) or len(highs) < len(ends):
+            raise Refused(f"observed term {number} has no bounds")
+        inputs.append(Variable(f"input[{number}]", min(lows), max(highs), "real"))
+    call = Call(problem.network, tuple({v.name: Fraction(1)} for v in inputs), start.outputs)
+    values = number_values(tuple(inputs), [call]).values
+    root(Grid(Values(tuple(inputs), tuple(values), (), (frozenset(),), True), _BITS, {}))

@@ -14,7 +14,7 @@ from functools import cached_property
 
 from ..number import Refused
 from ..query import Call, Formula, Query, Variable, inner
-from .formula import FALSE, TRUE, Ends, all_of, compare, names_in, simplified, some_of
+from .formula import FALSE, TRUE, Ends, all_of, compare, names_in, settled_by_each_other, simplified, some_of
 from .problem import Control, Declared, Edge, Problem
 from .term import Number, Scope, Truth, constant, mentioned, truth, value, variable
 
@@ -63,15 +63,17 @@ class Moment:
         numbers = {v.name: self.scope.numbers[v.name] for v in self.problem.variables}
         return truth(self.problem.initial, True, Scope(numbers, self.scope.truths))
 
-    def call(self) -> Call:
-        """The network reads the observed terms, each of which must be linear."""
+    def call(self, bounds: Mapping[str, Ends], integers: frozenset[str]) -> Call:
+        """The network reads the observed terms, each of which must be linear within these bounds."""
         plain = Scope({v.name: self.scope.numbers[v.name] for v in self.problem.variables}, self.scope.truths)
         inputs = []
         for seen in self.problem.observe:
-            cases = value(seen, plain)
-            if len(cases) != 1:
+            lines = [
+                line for where, line in value(seen, plain) if simplified(where, bounds, integers) != FALSE
+            ]
+            if any(line != lines[0] for line in lines[1:]):
                 raise Refused("an observed term is not linear")
-            inputs.append(cases[0][1])
+            inputs.append(lines[0] if lines else {})
         return Call(self.problem.network, tuple(inputs), self.outputs)
 
     # Which edges are enabled, and which of them the policy permits.
@@ -281,11 +283,11 @@ def run_query(problem: Problem, steps: int, parts: Iterable[Formula], what: str)
         raise Refused("two variables have the same name")
     bounds: dict[str, Ends] = {v.name: (v.low, v.high) for v in variables.values()}
     integers = frozenset(v.name for v in variables.values() if v.kind == "integer")
-    whole = simplified(whole, bounds, integers)
+    whole, known = settled_by_each_other(whole, bounds, integers)
     used = names_in(whole)
     calls = []
     for moment in moments:
         if used.intersection(moment.outputs):
-            calls.append(moment.call())
+            calls.append(moment.call(known, integers))
             used |= set(moment.outputs) | {n for line in calls[-1].inputs for n in line if n}
     return Query(tuple(v for v in variables.values() if v.name in used), tuple(calls), whole, what)
