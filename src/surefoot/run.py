@@ -25,7 +25,8 @@ from surefoot.transform.discretise import discretise
 from surefoot.verdict.verdict import Proved, Result, Vacuous, Verdict
 from surefoot.work.budget import Budget
 
-PREFERRED = ("milp", "native")  # solvers that are tried unasked, in this order
+PREFERRED = ("native", "milp")  # solvers that are tried unasked, in this order; but see `able`
+MANY_INPUTS = 7  # of a network: from here on the native solver splits neurons, which is fast
 PACKAGES = ("surefoot", "numpy", "highspy", "z3-solver", "onnx")
 
 
@@ -108,10 +109,15 @@ def choose(problem: Problem, engines: Iterable[Engine]) -> Engine:
 
 
 def able(problem: Problem, engines: Iterable[Engine]) -> tuple[Engine, ...]:
-    """Of each kind of engine the first without objection; all objections in one error if there is none."""
+    """Of each kind of engine the first without objection; all objections in one error if there is none.
+
+    The native solver waits behind the others where a state has whole numbers or the network few inputs: there
+    a step is mostly a choice between cases, which it goes through one by one.
+    """
     found: dict[str, Engine] = {}
     objections = []
-    for engine in engines:
+    waits = _has_many_cases(problem)
+    for engine in sorted(engines, key=lambda e: waits and getattr(e, "solver", e).name == "native"):
         if engine.name not in found:
             why = engine.objection(problem)
             if why is None:
@@ -121,6 +127,11 @@ def able(problem: Problem, engines: Iterable[Engine]) -> tuple[Engine, ...]:
     if not found:
         raise NoEngine("no engine can take this problem (" + "; ".join(objections) + ")")
     return tuple(found.values())
+
+
+def _has_many_cases(problem: Problem) -> bool:
+    few = not isinstance(problem.policy, NeuralPolicy) or problem.policy.network.width < MANY_INPUTS
+    return few or not all(isinstance(v.kind, Real) for v in problem.environment.variables)
 
 
 def _able(problem: Problem, given: Engine | Sequence[Engine] | None) -> tuple[Engine, ...]:

@@ -16,6 +16,8 @@ from typing import Any
 import pytest
 from tests.cli.conftest import Command
 
+from surefoot.cli.output import sha256
+
 HARD = """
 name = "hard"
 initial = "true"
@@ -105,7 +107,7 @@ def test_several_properties_may_be_named(toy: Path, command: Command) -> None:
     code, out, _ = command("check", toy, *names, "--quiet")
     assert code == 1
     assert [line.split(":")[0] for line in out.splitlines() if line[0] != " "] == [
-        "holds up to 2 steps (not certified)",
+        "proved",
         "violated after 2 steps",
     ]
 
@@ -131,12 +133,33 @@ def test_an_update_out_of_range_is_named(tmp_path: Path, command: Command) -> No
     assert "no violation up to 1 step" in out
 
 
-def test_a_bounded_property_holds_as_asked(toy: Path, command: Command) -> None:
-    result = toy.with_name("result.json")
-    code, out, _ = command("check", toy, "--property", "below_thirteen", "--json", result, "--quiet")
+def test_a_bounded_property_is_proved(toy: Path, command: Command) -> None:
+    result, certificate = toy.with_name("result.json"), toy.with_name("certificate.json")
+    written = ("--json", result, "--certificate", certificate)
+    code, out, _ = command("check", toy, "--property", "below_thirteen", *written, "--quiet")
     assert code == 0
-    assert out.startswith("holds up to 2 steps (not certified)")
-    assert command("certify", result)[0] == 3
+    assert out.startswith("proved: never output[0] >= 13 for 2 steps")
+    for file in (result, certificate):
+        code, out, _ = command("certify", file)
+        assert code == 0
+        assert (
+            "every run of the problem `toy/below_thirteen` keeps its property: never in states 0 to 2" in out
+        )
+    stored = json.loads(result.read_text())
+    assert stored["verdict"]["certificate"]["content"]["claim"]["problem"]["policy"]["network"]["file"]
+    toy.write_text(toy.read_text().replace("output[0] >= 13", "output[0] >= 12"))
+    assert command("certify", result)[0] == 1  # the files are no longer those of the verdict
+    stored["inputs"][str(toy)] = sha256(toy)
+    result.write_text(json.dumps(stored))
+    code, out, _ = command("certify", result)
+    assert code == 1
+    assert "about another problem" in out
+
+
+def test_a_certificate_is_about_one_property(toy: Path, command: Command) -> None:
+    code, _, err = command("check", toy, "--certificate", toy.with_name("c.json"), "--quiet")
+    assert code == 2
+    assert "a certificate is about one property; fix: name one with --property" in err
 
 
 def test_parts_of_the_wiring_can_be_given_alone(toy: Path, command: Command) -> None:
@@ -163,17 +186,17 @@ def test_a_loop_is_replayed_written_and_certified(tmp_path: Path, command: Comma
         assert command("certify", result)[0] == 1
 
 
-def test_a_depth_limit_is_only_a_part_of_the_answer(toy: Path, command: Command) -> None:
+def test_a_depth_limit_is_as_far_as_was_asked(toy: Path, command: Command) -> None:
     code, out, _ = command("check", toy, "--property", "never output[0] >= 13", "--engine", "bmc",
         "--depth", 1, "--quiet")  # fmt: skip
-    assert code == 3
+    assert code == 0  # as asked
     assert out.startswith("holds up to 1 step (not certified)")
 
 
 def test_every_property_is_checked_and_the_worst_counts(toy: Path, command: Command) -> None:
     code, out, err = command("check", toy, "--json", "-", "--quiet")
     assert code == 1
-    assert [r["verdict"]["kind"] for r in json.loads(out)["results"]] == ["violated", "holds"]
+    assert [r["verdict"]["kind"] for r in json.loads(out)["results"]] == ["violated", "proved"]
     assert err == ""
 
 
