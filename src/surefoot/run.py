@@ -105,19 +105,19 @@ def portfolio(solvers: Iterable[str] = PREFERRED) -> list[Engine]:
 
 def choose(problem: Problem, engines: Iterable[Engine]) -> Engine:
     """The first engine without objection; all objections in one error otherwise."""
-    return able(problem, engines)[0]
+    return able(problem, engines, in_order=True)[0]
 
 
-def able(problem: Problem, engines: Iterable[Engine]) -> tuple[Engine, ...]:
+def able(problem: Problem, engines: Iterable[Engine], *, in_order: bool = False) -> tuple[Engine, ...]:
     """Of each kind of engine the first without objection; all objections in one error if there is none.
 
-    The native solver waits behind the others where a state has whole numbers or the network few inputs: there
-    a step is mostly a choice between cases, which it goes through one by one.
+    Unless they are to be taken in order, the native solver waits behind the others where a state has whole
+    numbers or the network few inputs: there a step is mostly a choice between cases, tried one by one.
     """
     found: dict[str, Engine] = {}
     objections = []
-    waits = _has_many_cases(problem)
-    for engine in sorted(engines, key=lambda e: waits and getattr(e, "solver", e).name == "native"):
+    waits = not in_order and _has_many_cases(problem)
+    for engine in sorted(engines, key=lambda e: waits and _solver(e) == "native"):
         if engine.name not in found:
             why = engine.objection(problem)
             if why is None:
@@ -127,6 +127,10 @@ def able(problem: Problem, engines: Iterable[Engine]) -> tuple[Engine, ...]:
     if not found:
         raise NoEngine("no engine can take this problem (" + "; ".join(objections) + ")")
     return tuple(found.values())
+
+
+def _solver(engine: Engine) -> str:
+    return str(getattr(getattr(engine, "solver", None), "name", ""))
 
 
 def _has_many_cases(problem: Problem) -> bool:

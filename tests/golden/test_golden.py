@@ -21,7 +21,11 @@ from surefoot.cli import run
 
 HERE = Path(__file__).parent
 CASES = sorted(p.parent.name for p in HERE.glob("*/command.txt"))
-MASKS = ((r"\d+\.\d\d s$", "TIME s"), (r"sha256 [0-9a-f]+…", "sha256 DIGEST…"))
+MASKS = (
+    (r"(obligations?) and \d+ steps?", r"\1 and N steps"),
+    (r"\d+\.\d\d s$", "TIME s"),
+    (r"sha256 [0-9a-f]+…", "sha256 DIGEST…"),
+)
 
 
 def printed(case: str, folder: Path) -> str:

@@ -18,7 +18,7 @@ from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Path, Probability, Property, Within
 from surefoot.problem.term import FALSE, TRUE, Term, Var
 from surefoot.run import settled, verify
-from surefoot.verdict.verdict import Holds, Proved, Reason, Trace, Unknown, Vacuous, Verdict, Violated
+from surefoot.verdict.verdict import Proved, Reason, Trace, Unknown, Vacuous, Verdict, Violated
 from surefoot.work.budget import Budget
 
 X = Var("x")

@@ -29,7 +29,7 @@ from surefoot.verdict.verdict import (
 )
 from surefoot.work.budget import Budget
 
-LEAST_SECONDS = 5.0  # for a proof, on top of so many times the time of the search
+LEAST_SECONDS = 10.0  # for a proof, on top of so many times the time of the search
 TIMES = 4.0
 LONGEST = 8  # for an argument that no engine has asked for
 

@@ -6,6 +6,7 @@ derives the query from the files itself, so only the names in the proof have to 
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from fractions import Fraction
@@ -130,14 +131,15 @@ def rejection(content: Mapping[str, Any], seconds: float) -> Rejection | None:
     """Why the checker does not accept a certificate within that time; None if it does."""
     with borrowed() as worker:
         try:
-            return worker.call(_rejection, content, seconds=seconds)
+            return worker.call(_rejection, content, os.getcwd(), seconds=seconds)
         except TimedOut:
             return Rejection("it was not checked in the time that was left", False)
         except Died as death:
             return Rejection(f"its check ended early: {death}", False)
 
 
-def _rejection(content: Mapping[str, Any]) -> Rejection | None:
+def _rejection(content: Mapping[str, Any], folder: str) -> Rejection | None:
+    os.chdir(folder)  # where the names of files are meant; this process may be older than that
     try:
         found = check(dict(content))
     except ReadError as error:  # a file that is gone, or an operator that the checker does not know

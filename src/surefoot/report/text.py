@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Recurs, Within
@@ -121,7 +121,7 @@ def _size(certificate: Certificate) -> str:
     return _steps(cases if isinstance(cases, list) else [])
 
 
-def _steps(cases: Sequence[Any]) -> str:
+def _steps(cases: Sequence[Mapping[str, Sequence[object]]]) -> str:
     return counted(sum(len(case["steps"]) for case in cases), "step")
 
 

@@ -7,7 +7,6 @@ exactly what the checker will ask for, so a certificate that is made here is one
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from math import ceil, floor, inf, isfinite, nextafter, prod
 from pathlib import Path
@@ -20,7 +19,6 @@ from surefoot.certify.checker.execution.obligations import Obligation, obligatio
 from surefoot.certify.checker.execution.problem import read_problem
 from surefoot.certify.checker.number import BadCertificate, Refused
 from surefoot.certify.checker.proof.cases import choose, conjuncts
-from surefoot.certify.checker.proof.cases import read_problem as read_case
 from surefoot.certify.checker.query import Formula, Variable, form, inner
 from surefoot.certify.checker.query import Linear as Form
 from surefoot.certify.checker.query import Query as Derived
@@ -128,16 +126,11 @@ def _ties(part: Formula, names: set[str]) -> bool:
 
 
 def _leaf(derived: Derived, network: Network, budget: Budget, arithmetic: str) -> Sequence[Mapping[str, Any]]:
-    empty: dict[str, Any] = {"atoms": [], "sets": [[]], "steps": []}
-    free = read_case(derived, empty, True).variables
-    if any(v.low is not None and v.high is not None and v.low > v.high for v in free):
-        return [{**empty, "steps": [["drop", [0], {}]]}]  # comparisons of single variables exclude each other
-    parts, fixed = conjuncts(derived.formula), _fixed(derived)
-    query = _query(derived, network, arithmetic == "float32", fixed)
+    query = _query(derived, network, arithmetic == "float32")
     with Native(seed=budget.seed).session(query, seconds=budget.remaining()) as ask:
         match ask():
             case Unsat(proof) if proof is not None and (proof.arithmetic == arithmetic or not derived.calls):
-                return [_moved(case, parts, fixed) for case in proof.cases]
+                return proof.cases
             case Unsat():
                 raise Unsupported(f"no proof in {arithmetic} arithmetic of: {derived.origin}")
             case Sat():
@@ -146,46 +139,9 @@ def _leaf(derived: Derived, network: Network, budget: Budget, arithmetic: str) -
                 raise Unsupported(f"no proof of: {derived.origin} ({detail})")
 
 
-def _fixed(derived: Derived) -> dict[int, tuple[str, Fraction]]:
-    """Conjuncts that fix a variable, by their position.
-
-    For the solver they are bounds, so that something is left to vary; the checker reads them as such too.
-    """
-    outputs = {name for call in derived.calls for name in call.outputs}
-    found = {}
-    for place, part in enumerate(conjuncts(derived.formula)):
-        if part[0] == "=" and len(names := form(part).keys() - {""}) == 1:
-            (name,) = names
-            if name not in outputs:
-                found[place] = name, -form(part).get("", Fraction(0)) / form(part)[name]
-    return found
-
-
-def _moved(case: Mapping[str, Any], parts: list[Formula], fixed: Mapping[int, object]) -> dict[str, Any]:
-    """A case about the conjuncts that are not fixed, with the positions that these have among all."""
-    kept = [place for place in range(len(parts)) if place not in fixed]
-    choices = []
-    for position, alternative in case.get("choose", ()):
-        place = kept.pop(position)
-        choices.append([place, alternative])
-        kept = [k - 1 if k > place else k for k in kept]
-        parts = choose(parts, place, alternative)
-        kept += range(len(fixed) + len(kept), len(parts))
-    moved = {**case, "choose": choices} if choices else dict(case)
-    if "define" in case:
-        moved["define"] = [[name, kept[position]] for name, position in case["define"]]
-    return moved
-
-
-def _query(
-    derived: Derived, network: Network, float32: bool, fixed: Mapping[int, tuple[str, Fraction]]
-) -> Query:
+def _query(derived: Derived, network: Network, float32: bool) -> Query:
     """The same query for a solver."""
-    ends = dict(fixed.values())
-    variables = [
-        replace(v, low=ends[v.name], high=ends[v.name]) if v.name in ends else v for v in derived.variables
-    ]
-    quantities = tuple(Quantity(v.name, _kind(v)) for v in variables)
+    quantities = tuple(Quantity(v.name, _kind(v)) for v in derived.variables)
     box = declared(quantities)
     calls = []
     for call in derived.calls:
@@ -197,8 +153,7 @@ def _query(
         errors = error_bounds(network, low, high, input_rounding=not single)
         slack = tuple(Fraction(float(e)) if isfinite(e) and float32 else Fraction(0) for e in errors)
         calls.append(NetworkCall(network, tuple(map(as_term, lines)), call.outputs, slack, float32))
-    parts = [p for place, p in enumerate(conjuncts(derived.formula)) if place not in fixed]
-    return Query(quantities, tuple(map(_term, parts)), tuple(calls))
+    return Query(quantities, tuple(map(_term, conjuncts(derived.formula))), tuple(calls))
 
 
 def _kind(variable: Variable) -> Int | Real:

@@ -12,7 +12,7 @@ from ..number import Refused
 from ..query import Call, Variable
 from .formula import line_range
 from .problem import Problem
-from .term import Scope, value
+from .term import value
 from .unroll import Moment
 
 _BITS = 40
@@ -24,8 +24,7 @@ def check_overflow(problem: Problem) -> None:
     bounds = {v.name: (v.low, v.high) for v in start.declared()}
     if any(low is not None and high is not None and low > high for low, high in bounds.values()):
         return  # there is no state at all
-    plain = Scope({v.name: start.scope.numbers[v.name] for v in problem.variables}, start.scope.truths)
-    inputs = []
+    inputs, plain = [], start.plain()
     for number, seen in enumerate(problem.observe):
         ends = [line_range(line, bounds) for _, line in value(seen, plain)]
         lows, highs = (

@@ -15,7 +15,7 @@ from typing import Any
 
 from ..number import BadCertificate, Refused, number
 from ..query import Formula, Linear
-from .formula import FALSE, TRUE, all_of, compare, plus, scaled, some_of
+from .formula import FALSE, TRUE, Ends, all_of, compare, plus, scaled, simplified, some_of
 
 Number = tuple[tuple[Formula, Linear], ...]
 Truth = tuple[Formula, Formula]
@@ -36,6 +36,7 @@ class Scope:
 
     numbers: Mapping[str, Number] = field(default_factory=dict)
     truths: Mapping[str, Truth] = field(default_factory=dict)
+    bounds: Mapping[str, Ends] = field(default_factory=dict)  # of the variables in all of these
 
 
 def read_term(data: object, nested: int = 0) -> Term:
@@ -97,13 +98,13 @@ def value(term: Term, scope: Scope) -> Number:
             test, then, otherwise = term[1:]
             yes, no = truth(test, True, scope), truth(test, False, scope)
             both = [(yes, value(then, scope)), (no, value(otherwise, scope))]
-            return _kept([(all_of((c, where)), line) for c, cases in both for where, line in cases])
+            return _kept([(all_of((c, where)), line) for c, cases in both for where, line in cases], scope)
         case "+" | "-" | "*" | "/" | "negate" | "min" | "max" | "abs":
-            return _combined(word, [value(part, scope) for part in term[1:]])
+            return _combined(word, [value(part, scope) for part in term[1:]], scope)
     raise Refused("a truth value stands where a number is needed")
 
 
-def _combined(word: str, parts: list[Number]) -> Number:
+def _combined(word: str, parts: list[Number], scope: Scope) -> Number:
     """The operator applied to every combination of cases."""
     size = 1
     for part in parts:
@@ -114,7 +115,7 @@ def _combined(word: str, parts: list[Number]) -> Number:
     for combination in product(*parts):
         where = all_of(c for c, _ in combination)
         found += [(all_of((where, more)), line) for more, line in _applied(word, [x for _, x in combination])]
-    return _kept(found)
+    return _kept(found, scope)
 
 
 def _applied(word: str, lines: list[Linear]) -> list[tuple[Formula, Linear]]:
@@ -157,10 +158,13 @@ def _extreme(lines: list[Linear], word: str) -> list[tuple[Formula, Linear]]:
     return found
 
 
-def _kept(cases: list[tuple[Formula, Linear]]) -> Number:
-    """The cases that may occur, those with the same form together."""
+def _kept(cases: list[tuple[Formula, Linear]], scope: Scope) -> Number:
+    """The cases that may occur, those with the same form together; or the first that is always there."""
     together: dict[tuple[tuple[str, Fraction], ...], list[Formula]] = {}
-    for where, line in cases:
+    for condition, line in cases:
+        where = simplified(condition, scope.bounds, frozenset())
+        if where == TRUE:
+            return ((TRUE, line),)
         if where != FALSE:
             together.setdefault(tuple(sorted(line.items())), []).append(where)
     if len(together) > MOST_CASES:

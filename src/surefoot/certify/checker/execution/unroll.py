@@ -8,7 +8,7 @@ pick (values of different edges with the same name and range are one) `chosen[n]
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -38,7 +38,13 @@ class Moment:
         truths = {v.name: self._bit(v.name) for v in self.problem.variables if v.kind == "boolean"}
         for control, output in zip(self.problem.controls, self.outputs, strict=False):
             numbers[control.name] = _clipped(control, output)
-        return Scope(numbers, truths)
+        bounds = {v.name: (v.low, v.high) for v in self.declared()}
+        return Scope(numbers, truths, bounds)
+
+    def plain(self) -> Scope:
+        """State variables alone."""
+        own = {v.name: self.scope.numbers[v.name] for v in self.problem.variables}
+        return replace(self.scope, numbers=own)
 
     def _bit(self, name: str, time: int | None = None) -> Truth:
         return (
@@ -56,17 +62,16 @@ class Moment:
         asked = self.problem.property.condition
         plain = {v.name for v in self.problem.variables} | numbers.keys()
         reserved = {} if mentioned(asked) <= plain else self._reserved()
-        names = Scope({**numbers, **self.scope.numbers}, {**reserved, **self.scope.truths})
+        truths = {**reserved, **self.scope.truths}
+        names = replace(self.scope, numbers={**numbers, **self.scope.numbers}, truths=truths)
         return truth(asked, wanted, names)
 
     def initial(self) -> Formula:
-        numbers = {v.name: self.scope.numbers[v.name] for v in self.problem.variables}
-        return truth(self.problem.initial, True, Scope(numbers, self.scope.truths))
+        return truth(self.problem.initial, True, self.plain())
 
     def call(self, bounds: Mapping[str, Ends], integers: frozenset[str]) -> Call:
         """The network reads the observed terms, each of which must be linear within these bounds."""
-        plain = Scope({v.name: self.scope.numbers[v.name] for v in self.problem.variables}, self.scope.truths)
-        inputs = []
+        inputs, plain = [], self.plain()
         for seen in self.problem.observe:
             lines = [
                 line for where, line in value(seen, plain) if simplified(where, bounds, integers) != FALSE
@@ -190,7 +195,8 @@ class Moment:
         picks = chosen_names(self.problem)
         numbers = {c.name: variable(self.at(picks[c])) for c in edge.chosen}
         truths = {c.name: self._bit(picks[c]) for c in edge.chosen if c.kind == "boolean"}
-        return Scope({**self.scope.numbers, **numbers}, {**self.scope.truths, **truths})
+        both = {**self.scope.numbers, **numbers}, {**self.scope.truths, **truths}
+        return replace(self.scope, numbers=both[0], truths=both[1])
 
     def _becomes(self, target: Declared, updates: Mapping[str, object], edge: Edge) -> Formula:
         """The next value of a variable."""
