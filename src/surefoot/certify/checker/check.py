@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from .bounds.state import Kernel
+from .bounds.state import Contents, Kernel
 from .claim import Places, read_claim
 from .execution.obligations import described, obligations, read_argument
 from .execution.problem import read_problem
@@ -119,7 +119,7 @@ def _about_runs(data: dict[str, Any], places: Places, arithmetic: str) -> Verdic
     ]
     cases = [[read_case(c) for c in items(o["cases"], "cases")] for o in given]
     count, where = Count(), ""
-    kernels: dict[tuple[int, int], Kernel] = {}
+    kernels: dict[Contents, Kernel] = {}
     accepted, reason = True, "every obligation is shown"
     try:
         if arithmetic == "float32":
@@ -142,7 +142,7 @@ def _no_solution(
     query: Query,
     cases: Sequence[Mapping[str, Any]],
     arithmetic: str,
-    kernels: dict[tuple[int, int], Kernel],
+    kernels: dict[Contents, Kernel],
     count: Count,
 ) -> None:
     """Refuse unless the cases show that the query has no solution."""

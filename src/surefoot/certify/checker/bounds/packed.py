@@ -23,7 +23,7 @@ class Matrix:
     Each entry is off by at most 1/2, by nothing if `exact`.
     """
 
-    __slots__ = ("_least", "_limit", "_narrow", "_packs", "_rows", "drop", "exact", "largest", "width")
+    __slots__ = ("_least", "_limit", "_packs", "_rows", "drop", "exact", "largest", "width")
 
     def __init__(self, rows: Sequence[Sequence[int]], width: int, drop: int, exact: bool) -> None:
         self._rows = rows
@@ -35,7 +35,6 @@ class Matrix:
         self._least = drop // WORD + 1  # words of a field, where that is enough
         most = (1 << (WORD * self._least - 1)) - 1
         self._limit = most // self.largest  # of the absolute sum of factors, then
-        self._narrow: list[int] | None = None
 
     def words(self, total: int) -> int:
         """Words of a field that holds every entry, and sums whose factors have absolute sum `total`."""
@@ -43,10 +42,12 @@ class Matrix:
 
     def packed(self, factors: Sequence[int], words: int) -> int:
         """The sum of factor times row, packed."""
-        rows = self._packs.get(words)
-        if rows is None:
-            rows = self._packs[words] = [pack(row, words) for row in self._rows]
+        rows = self._packs.get(words) or self._pack(words)
         return sum(map(mul, filter(None, factors), compress(rows, factors)))
+
+    def _pack(self, words: int) -> list[int]:
+        rows = self._packs[words] = [pack(row, words) for row in self._rows]
+        return rows
 
     def times(self, factors: Sequence[int]) -> tuple[list[int], int]:
         """Numbers n_j with n_j - t <= (sum of factor times true entry)_j <= n_j + t, and t; all are integers.
@@ -60,9 +61,7 @@ class Matrix:
             words = self.words(total)
             return unpack(self.packed(factors, words), self.width, words, self.drop), error
         least = self._least
-        rows = self._narrow
-        if rows is None:
-            rows = self._narrow = [pack(row, least) for row in self._rows]
+        rows = self._packs.get(least) or self._pack(least)
         halves = _halves(self.width, least)
         packed = sum(map(mul, filter(None, factors), compress(rows, factors)))
         raw = ((packed + halves) ^ halves).to_bytes(8 * least * self.width, "little")
@@ -105,15 +104,11 @@ def unpack(packed: int, width: int, words: int, drop: int) -> list[int]:
 
 
 def scaled(weights: Sequence[float], bits: int) -> tuple[list[int], bool]:
-    """The numbers times 2^bits, rounded to the nearest integer, and whether that changed nothing."""
-    found, exact = [], True
-    for weight in weights:
-        above, below = weight.as_integer_ratio()
-        shift = bits - below.bit_length() + 1  # the denominator of a float is a power of two
-        if shift >= 0:
-            found.append(above << shift)
-        else:
-            near = (above + (1 << (-shift - 1))) >> -shift
-            exact = exact and near << -shift == above
-            found.append(near)
-    return found, exact
+    """The numbers times 2^bits, rounded to the nearest integer, and whether that changed nothing.
+
+    A float times a power of two is exact, short of an overflow.
+    """
+    assert bits < 800
+    products = [weight * 2.0**bits for weight in weights]
+    found = list(map(round, products))
+    return found, found == products

@@ -11,15 +11,17 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from operator import add, gt, sub
 
-from ..network import Activation, Affine, Elementwise
+from ..network import Activation, Affine, Elementwise, Numbers
 from .packed import Matrix, scaled
 from .problem import Problem, Value
+
+Contents = tuple[Numbers, Numbers, int, int]  # weights, bias, columns and the precision of a kernel
 
 
 class Grid:
     """The values of a problem with all numbers prepared for one precision."""
 
-    def __init__(self, problem: Problem, bits: int, matrices: dict[tuple[int, int], Kernel]) -> None:
+    def __init__(self, problem: Problem, bits: int, matrices: dict[Contents, Kernel]) -> None:
         self.problem = problem
         self.values: tuple[Value, ...] = problem.values
         self.float32 = problem.float32
@@ -51,12 +53,13 @@ class Grid:
         return found
 
     def kernel(self, v: int, node: Affine) -> Kernel:
-        """The matrices of a node, made once for all calls of a network."""
+        """The matrices of a node, made once for all nodes with these weights."""
         found = self._kernels[v]
         if found is None:
-            found = self._matrices.get((id(node), self.bits))
+            contents = node.weights, node.bias, node.columns, self.bits
+            found = self._matrices.get(contents)
             if found is None:
-                found = self._matrices[id(node), self.bits] = Kernel.of(node, self.bits)
+                found = self._matrices[contents] = Kernel.of(node, self.bits)
             self._kernels[v] = found
         return found
 
@@ -75,7 +78,6 @@ def _linear(values: tuple[Value, ...]) -> list[bool]:
 class Kernel:
     """The weights of an affine node, ready for products; each matrix is made when it is first used."""
 
-    node: Affine  # kept, so that no other node gets its identity
     rows: Matrix  # one row of weights for each output, with the bias as last entry
     columns: Matrix  # half the weights, one row for each input, and the bias as last row
     sizes: Matrix  # absolute values of `columns`
@@ -90,7 +92,6 @@ class Kernel:
         rows = [[*whole[i * width : (i + 1) * width], b] for i, b in enumerate(bias)]
         columns = [half[i : width * height : width] for i in range(width)] + [half[width * height :]]
         return cls(
-            node,
             Matrix(rows, width + 1, drop, exact),
             Matrix(columns, height, drop, exact_half),
             Matrix([list(map(abs, row)) for row in columns], height, drop, exact_half),

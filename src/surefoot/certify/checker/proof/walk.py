@@ -13,7 +13,7 @@ from typing import Any
 
 from ..bounds.box import root
 from ..bounds.problem import Problem
-from ..bounds.state import Grid, Kernel, State
+from ..bounds.state import Contents, Grid, Kernel, State
 from ..number import BadCertificate, Refused, items
 from .steps import NotShown, advance
 
@@ -34,7 +34,7 @@ class TooCoarse(Exception):
     """Too many steps have to be repeated on a finer grid."""
 
 
-def walk(problem: Problem, steps: list[Any], kernels: dict[tuple[int, int], Kernel], count: Count) -> None:
+def walk(problem: Problem, steps: list[Any], kernels: dict[Contents, Kernel], count: Count) -> None:
     """Refuse unless the steps show that no point of the problem satisfies a set."""
     for first in range(len(PRECISIONS)):
         grids = [Grid(problem, bits, kernels) for bits in PRECISIONS[first:]]
