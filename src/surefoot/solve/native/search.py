@@ -34,6 +34,7 @@ from surefoot.solve.native.bounding.refute import contracted, empty
 from surefoot.solve.native.bounding.substitute import Bounded, together
 from surefoot.solve.native.bounding.views import merged, view
 from surefoot.solve.native.goal import Goal, failing, goal
+from surefoot.solve.native.guess.attack import FIRST_STEPS, STEPS
 from surefoot.solve.native.guess.candidates import Guesses, among, attacked, chosen, exactly
 from surefoot.solve.native.problem import Compiled, Mask, truth
 from surefoot.solve.native.proof.ledger import Ledger, closed_exactly, confirm, halved, vanished
@@ -42,6 +43,7 @@ from surefoot.solve.native.proof.regions import separated
 _MEMORY = 1_200_000_000  # bytes of open boxes
 _GIVEN_UP = 64  # boxes at the precision floor after which the search ends
 _REGIONS = 32  # sets that are looked at one by one before the search
+_LATER = 15  # boxes after which a thorough search for solutions costs no more than bounds have cost
 _FEW = 16  # points of a box that are looked at one by one
 _PATIENCE = 5  # splits after which a box that only rounding keeps open is left to real arithmetic
 REALS_ONLY = "holds in real arithmetic; float32 rounding may break it"
@@ -60,6 +62,7 @@ class Search:
     ledger: Ledger | None
     whole: Bounded  # bounds over the whole box
     progress: Callable[[str], None] = lambda text: None
+    attacked: bool = False  # with all steps; before, a few are tried
     given_up: int = 0
     visited: int = 0
     in_reals: bool = False  # some box was closed for real arithmetic only
@@ -94,16 +97,36 @@ def run(s: Search) -> Answer:
             break
         is_root = not s.visited
         answer = _batch(s, s.stack.pop(s.batch))
-        if answer is None and is_root and s.stack:
-            answer = chosen(s.guesses, s.whole) or attacked(s.guesses)
+        if answer is None and s.stack:
+            answer = _guessed(s, is_root)
         if answer is not None:
             return answer
         s.progress(f"native: {s.visited} boxes looked at, {len(s.stack)} open")
+    return _end(s)
+
+
+def _guessed(s: Search, is_root: bool) -> Answer | None:
+    """Solutions by other means than bounds: what is cheap at once, the rest where bounds take longer."""
+    if is_root:
+        return chosen(s.guesses, s.whole) or attacked(s.guesses, FIRST_STEPS)
+    return _attacked(s) if s.visited >= _LATER else None
+
+
+def _attacked(s: Search) -> Answer | None:
+    if s.attacked:
+        return None
+    s.attacked = True
+    return attacked(s.guesses, STEPS)
+
+
+def _end(s: Search) -> Answer:
+    """The answer when no box is open, or too many were given up."""
     if s.given_up:
-        return Undecided(Why.INCOMPLETE, f"{s.given_up} boxes at the precision floor")
+        return _attacked(s) or Undecided(Why.INCOMPLETE, f"{s.given_up} boxes at the precision floor")
     if s.problem.curtailed:
         name = s.problem.curtailed[0]
-        return Undecided(Why.INCOMPLETE, f"`{name}` has no bounds; nothing found within artificial ones")
+        detail = f"`{name}` has no bounds; nothing found within artificial ones"
+        return _attacked(s) or Undecided(Why.INCOMPLETE, detail)
     return Undecided(Why.NUMERICS, REALS_ONLY) if s.in_reals else Unsat()
 
 

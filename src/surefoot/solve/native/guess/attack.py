@@ -11,6 +11,7 @@ from surefoot.solve.native.bounding.passes import forward, gradient
 from surefoot.solve.native.problem import Compiled, truth
 
 STEPS = 60
+FIRST_STEPS = 6  # enough for most solutions that gradients lead to
 _RESTARTS = 192
 _CORNERS = 64
 
@@ -97,11 +98,11 @@ def attack(
     sets: Sequence[tuple[int, ...]],
     random: np.random.Generator,
     enough: Callable[[Array, Array], bool],
+    steps: int,
 ) -> tuple[Array, Array]:
     """Candidates from the whole box, best first."""
     count = max(_RESTARTS, min(4 * len(sets), 1024))
-    points, worst = descend(
-        problem, sets, starts(problem, random, count), problem.low, problem.high, enough=enough
-    )
+    first = starts(problem, random, count)
+    points, worst = descend(problem, sets, first, problem.low, problem.high, steps=steps, enough=enough)
     order = np.argsort(worst, kind="stable")
     return points[order], worst[order]

@@ -43,8 +43,8 @@ class Guesses:
         return [i for i, name in enumerate(self.problem.names) if name not in own]
 
 
-def attacked(g: Guesses) -> Sat | None:
-    """A solution that gradient descent from many points of the box finds."""
+def attacked(g: Guesses, steps: int) -> Sat | None:
+    """A solution that so many steps of gradient descent from many points of the box find."""
     tried: list[Sat] = []
 
     def enough(points: Array, worst: Array) -> bool:
@@ -53,7 +53,7 @@ def attacked(g: Guesses) -> Sat | None:
             tried.append(answer)
         return bool(tried) or monotonic() > g.deadline
 
-    points, worst = attack(g.problem, g.sets, g.random, enough)
+    points, worst = attack(g.problem, g.sets, g.random, enough, steps)
     return tried[0] if tried else _first(g, points, worst) or _on_the_edge(g, points, worst)
 
 
