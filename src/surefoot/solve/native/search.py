@@ -34,7 +34,6 @@ from surefoot.solve.native.bounding.refute import contracted, empty
 from surefoot.solve.native.bounding.substitute import Bounded, together
 from surefoot.solve.native.bounding.views import merged, view
 from surefoot.solve.native.goal import Goal, failing, goal
-from surefoot.solve.native.guess.attack import FIRST_STEPS, STEPS
 from surefoot.solve.native.guess.candidates import Guesses, among, attacked, chosen, exactly
 from surefoot.solve.native.problem import Compiled, Mask, truth
 from surefoot.solve.native.proof.ledger import Ledger, closed_exactly, confirm, halved, vanished
@@ -108,7 +107,7 @@ def run(s: Search) -> Answer:
 def _guessed(s: Search, is_root: bool) -> Answer | None:
     """Solutions by other means than bounds: what is cheap at once, the rest where bounds take longer."""
     if is_root:
-        return chosen(s.guesses, s.whole) or attacked(s.guesses, FIRST_STEPS)
+        return chosen(s.guesses, s.whole) or attacked(s.guesses, thorough=False)
     return _attacked(s) if s.visited >= _LATER else None
 
 
@@ -116,7 +115,7 @@ def _attacked(s: Search) -> Answer | None:
     if s.attacked:
         return None
     s.attacked = True
-    return attacked(s.guesses, STEPS)
+    return attacked(s.guesses, thorough=True)
 
 
 def _end(s: Search) -> Answer:
@@ -230,7 +229,7 @@ def _judged(s: Search, domains: Domains, found: Bounded) -> Answer | None:
     if not keep.any():
         return None
     points = np.concatenate([v.worst[keep & alive[:, v.number]] for v in views])
-    answer: Answer | None = among(s.guesses, points) if len(points) else None
+    answer: Answer | None = among(s.guesses, points, s.visited >= _LATER) if len(points) else None
     if answer is not None:
         return answer
     stubborn = np.where((nearly | ~alive).all(axis=1), domains.stubborn + 1, 0)

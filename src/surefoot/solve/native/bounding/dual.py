@@ -1,13 +1,14 @@
 """One good plane per box below a combination of atoms: multipliers and slopes improved step by step.
 
 Any multipliers and any slopes between 0 and 1 below an open ReLU are sound; each step takes the point where
-the plane is least, follows it through the relaxed network, and moves them by the gradient there.
+the plane is least, follows it through the relaxed network, and moves them by the gradient there. The steps
+are made in plain floats; only the plane for the best multipliers and slopes found is a rigorous one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -24,7 +25,6 @@ from surefoot.problem.network import (
     Pick,
     Shape,
 )
-from surefoot.solve.native.bounding.lines import SMALL
 from surefoot.solve.native.bounding.passes import scattered
 from surefoot.solve.native.bounding.substitute import Bounded
 from surefoot.solve.native.problem import Mask
@@ -41,46 +41,164 @@ class Best:
     gain: Array  # per input, how much a narrower input would straighten
 
 
+@dataclass(slots=True, eq=False)
+class _Climb:
+    """All ReLUs side by side: slopes below them, coefficients that met them, and their arguments."""
+
+    found: Bounded
+    parts: dict[int, slice]  # where the neurons of a value are, in order
+    starts: list[int]
+    widths: list[int]
+    movable: Mask
+    slopes: Array
+    met: Array
+    arguments: Array
+    momentum: Array
+    others: dict[int, Array] = field(default_factory=dict)  # coefficients that met other relaxed values
+
+    def move(self, rate: float) -> None:
+        """The slopes below open ReLUs by the sign of their gradient, which is coefficient times argument."""
+        if not self.starts:
+            return
+        pull = np.maximum(self.met, 0.0) * self.arguments
+        size = np.maximum.reduceat(np.abs(pull), self.starts, axis=1) + 1e-300
+        share = np.clip(8.0 * pull / np.repeat(size, self.widths, axis=1), -1.0, 1.0)
+        self.momentum = 0.5 * self.momentum + share
+        moved = np.clip(self.slopes + rate * self.momentum, 0.0, 1.0)
+        self.slopes = np.where(self.movable & np.isfinite(moved), moved, self.slopes)
+
+
 def improved(found: Bounded, rows: Array, share: Array, scale: Array, steps: int) -> Best:
     """The best plane below (share * scale) . rows . outputs that some steps find from this share."""
-    relaxations = list(found.relaxations)
-    box = found.boxes[0]
-    best: Best | None = None
-    momentum: dict[int, Array] = {}
+    box, climb = found.boxes[0], _climb(found)
+    idle = scale == 0.0
+    height, lost = np.full(len(share), -np.inf), np.zeros(len(share))
+    best_row, best_slopes = (share * scale) @ rows, climb.slopes
     for step in range(steps):
-        trace: dict[int, Array] = {}
-        row = (share * scale) @ rows
-        current = found.with_relaxations(relaxations)
-        plane = current.below(row[:, None], trace)
-        value = plane.minimum(box)[:, 0]
-        new = Best(plane, value, row, below_slopes(current), value[:, None])
-        best = new if best is None else _larger(best, new)
-        if step + 1 == steps or (best.value > 0).all():
-            break
-        slope = plane.coefficients[:, 0]
-        worst = np.where(slope > 0, box.low, box.high)
-        values = _relaxed_values(current, trace, worst)
-        rate = 1.0 - step / steps
-        _move_slopes(found, relaxations, trace, values, momentum, 0.4 * rate)
+        row, rate = (share * scale) @ rows, 1.0 - step / steps
         with np.errstate(all="ignore"):
-            heights = (values[-1] @ rows.T) * scale
-        share = _moved_share(share, heights, scale == 0.0, rate)
-    assert best is not None
-    return replace(best, gain=_gain(current, trace))
+            slope, constant = _lowered(climb, row)
+            worst = np.where(slope > 0, box.low, box.high)
+            now = (slope * worst).sum(axis=1) + constant
+            chosen = (now > height)[:, None]
+            height = np.where(chosen[:, 0], now, height)
+            best_row, best_slopes = (
+                np.where(chosen, row, best_row),
+                np.where(chosen, climb.slopes, best_slopes),
+            )
+        if step + 1 == steps or (height > lost).all():
+            best = _rigorous(climb, best_row, best_slopes)
+            if step + 1 == steps or (best.value > 0).all():
+                return best
+            lost = np.maximum(2.0 * (height - best.value), 0.0)
+        with np.errstate(all="ignore"):
+            heights = (_raised(climb, worst) @ rows.T) * scale
+            climb.move(0.4 * rate)
+        share = _moved_share(share, heights, idle, rate)
+    raise AssertionError("there is a last step")
 
 
-def _larger(first: Best, second: Best) -> Best:
-    chosen = second.value > first.value
-    return Best(
-        Planes(
-            np.where(chosen[:, None, None], second.plane.coefficients, first.plane.coefficients),
-            np.where(chosen[:, None], second.plane.constant, first.plane.constant),
-        ),
-        np.where(chosen, second.value, first.value),
-        np.where(chosen[:, None], second.row, first.row),
-        {v: np.where(chosen[:, None], second.slopes[v], slope) for v, slope in first.slopes.items()},
-        first.gain,
+def _rigorous(climb: _Climb, row: Array, slopes: Array) -> Best:
+    given = {value: slopes[:, part] for value, part in climb.parts.items()}
+    trace: dict[int, Array] = {}
+    found = climb.found.with_slopes(given)
+    plane = found.below(row[:, None], trace)
+    return Best(plane, plane.minimum(found.boxes[0])[:, 0], row, below_slopes(found), _gain(found, trace))
+
+
+def _climb(found: Bounded) -> _Climb:
+    below = below_slopes(found)
+    parts, starts, widths, movable, start = {}, [], [], [], 0
+    for value, slopes in below.items():
+        width = slopes.shape[1]
+        parts[value] = slice(start, start + width)
+        starts.append(start)
+        widths.append(width)
+        start += width
+        node = found.layout.network.nodes[value - 1]
+        assert isinstance(node, Activation)
+        box = found.boxes[node.source]
+        movable.append((box.low < 0) & (box.high > 0))
+    batch = len(found.boxes[0].low)
+    none = np.zeros((batch, 0))
+    first = np.concatenate([none, *below.values()], axis=1)
+    return _Climb(
+        found,
+        parts,
+        starts,
+        widths,
+        np.concatenate([none.astype(np.bool_), *movable], axis=1),
+        first,
+        np.zeros_like(first),
+        np.zeros_like(first),
+        np.zeros_like(first),
     )
+
+
+def _lowered(climb: _Climb, row: Array) -> tuple[Array, Array]:
+    """Slope and constant of a plane below row . outputs, but for rounding."""
+    found, nodes = climb.found, climb.found.layout.network.nodes
+    waiting, constant = {len(nodes): row}, np.zeros(len(row))
+
+    def add(source: int, part: Array) -> None:
+        waiting[source] = waiting[source] + part if source in waiting else part
+
+    climb.met[:] = 0.0
+    for number in range(len(nodes), 0, -1):
+        rows = waiting.pop(number, None)
+        if rows is None:
+            continue
+        node, relaxation = nodes[number - 1], found.relaxations[number - 1]
+        if relaxation is not None:
+            positive = np.maximum(rows, 0.0)
+            negative = rows - positive
+            constant += np.einsum("ij,ij->i", negative, relaxation.above_constant)
+            part = climb.parts.get(number)
+            if part is None:
+                climb.others[number] = rows
+                constant += np.einsum("ij,ij->i", positive, relaxation.below_constant)
+                for source, lower, upper in zip(
+                    relaxation.sources, relaxation.below, relaxation.above, strict=True
+                ):
+                    add(source, positive * lower + negative * upper)
+            else:
+                climb.met[:, part] = rows
+                add(relaxation.sources[0], positive * climb.slopes[:, part] + negative * relaxation.above[0])
+            continue
+        match node:
+            case Affine(source, weights, bias):
+                add(source, rows @ weights)
+                constant += rows @ bias
+            case Elementwise(source, Constant.ADD, amount):
+                add(source, rows)
+                constant += rows @ amount.astype(np.float64)
+            case Pick(source, indices):
+                add(source, scattered(rows, indices, found.boxes[source].low.shape[-1]))
+            case Join(several):
+                start = 0
+                for source in several:
+                    end = start + found.boxes[source].low.shape[-1]
+                    add(source, rows[:, start:end])
+                    start = end
+    return waiting.get(0, np.zeros_like(found.boxes[0].low)), constant
+
+
+def _raised(climb: _Climb, points: Array) -> Array:
+    """The outputs at the points if every node is the linear function that its coefficients have met."""
+    found, values = climb.found, [points]
+    for number, node in enumerate(found.layout.network.nodes, start=1):
+        relaxation = found.relaxations[number - 1]
+        if relaxation is None:
+            values.append(_plain(node, values))
+            continue
+        part = climb.parts.get(number)
+        if part is None:
+            values.append(_met(relaxation, climb.others.get(number), values))
+            continue
+        climb.arguments[:, part] = x = values[relaxation.sources[0]]
+        above = relaxation.above[0] * x + relaxation.above_constant
+        values.append(np.where(climb.met[:, part] > 0, climb.slopes[:, part] * x, above))
+    return values[-1]
 
 
 def below_slopes(found: Bounded) -> dict[int, Array]:
@@ -104,24 +222,11 @@ def _moved_share(share: Array, heights: Array, idle: Mask, rate: float) -> Array
     return moved
 
 
-def _relaxed_values(found: Bounded, trace: dict[int, Array], points: Array) -> list[Array]:
-    """All values at the points if every node is the linear function that its coefficients have met."""
-    values = [points]
-    with np.errstate(all="ignore"):
-        for number, node in enumerate(found.layout.network.nodes, start=1):
-            relaxation = found.relaxations[number - 1]
-            if relaxation is not None:
-                values.append(_met(relaxation, trace.get(number), values))
-            else:
-                values.append(_plain(node, values))
-    return values
-
-
 def _met(node: Relaxation, rows: Array | None, values: Sequence[Array]) -> Array:
     below, above = node.below_constant, node.above_constant
     for source, lower, upper in zip(node.sources, node.below, node.above, strict=True):
         below, above = below + lower * values[source], above + upper * values[source]
-    return below if rows is None else np.where(rows[:, 0] > 0, below, above)
+    return below if rows is None else np.where(rows > 0, below, above)
 
 
 def _plain(node: Node, values: Sequence[Array]) -> Array:
@@ -137,35 +242,6 @@ def _plain(node: Node, values: Sequence[Array]) -> Array:
             return np.concatenate([values[s] for s in several], axis=1)
         case _:
             raise AssertionError("every other node is relaxed")
-
-
-def _move_slopes(
-    found: Bounded,
-    relaxations: list[Relaxation | None],
-    trace: dict[int, Array],
-    values: Sequence[Array],
-    momentum: dict[int, Array],
-    rate: float,
-) -> None:
-    """Move the slopes below open ReLUs by the sign of their gradient, which is coefficient times argument."""
-    for number, node in enumerate(found.layout.network.nodes, start=1):
-        relaxation = relaxations[number - 1]
-        if not isinstance(node, Activation) or node.shape is not Shape.RELU or number not in trace:
-            continue
-        assert relaxation is not None
-        box = found.boxes[node.source]
-        movable = (box.low < 0) & (box.high > 0)
-        if not movable.any():
-            continue
-        pull = np.maximum(trace[number][:, 0], 0.0) * values[node.source]
-        size = np.abs(pull).max(axis=1, keepdims=True) + 1e-300
-        momentum[number] = 0.5 * momentum.get(number, np.zeros_like(pull)) + np.clip(
-            8.0 * pull / size, -1.0, 1.0
-        )
-        slope = np.clip(relaxation.below[0] + rate * momentum[number], 0.0, 1.0)
-        slope = np.where(movable & np.isfinite(slope), slope, relaxation.below[0])
-        constant = np.where(movable, -SMALL, relaxation.below_constant)
-        relaxations[number - 1] = replace(relaxation, below=(slope,), below_constant=constant)
 
 
 def _gain(found: Bounded, trace: dict[int, Array]) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -122,12 +123,18 @@ def _backward(
 def scattered(rows: Array, indices: IndexArray, width: int) -> Array:
     """Rows over picked entries as rows over the `width` entries that they were picked from."""
     part = np.zeros((*rows.shape[:-1], width))
-    if len(np.unique(indices)) == indices.size:
+    if _are_distinct(indices.tobytes()):
         part[..., indices] = rows
     else:
         for position, index in enumerate(indices):
             part[..., index] += rows[..., position]
     return part
+
+
+@lru_cache(256)
+def _are_distinct(indices: bytes) -> bool:
+    found = np.frombuffer(indices, dtype=np.int64)
+    return len(np.unique(found)) == found.size
 
 
 def _slope(x: Array, y: Array, shape: Shape, parameters: tuple[float, ...]) -> Array:

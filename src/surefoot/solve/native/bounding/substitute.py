@@ -46,6 +46,7 @@ class Bounded:
     used: dict[int, Wanted] = field(default_factory=dict)  # the bounds that back-substitution gave
     magnitudes: dict[int, Array] = field(default_factory=dict)
     effects: dict[int, Array] = field(default_factory=dict)
+    costs: dict[int, tuple[Array, Array]] = field(default_factory=dict)
 
     def magnitude(self, value: int) -> Array:
         """The largest absolute values of a value, noted before its box may become tighter."""
@@ -68,6 +69,16 @@ class Bounded:
                 effect = effect + (1.0 + gamma(weights.shape[0] + 4)) * self.radii[value]
             self.effects[value] = effect
         return self.effects[value]
+
+    def cost(self, value: int) -> tuple[Array, Array]:
+        """What roundings of the coefficients of an affine value and of the step back from it can change.
+
+        Per unit of a coefficient, and whatever the coefficients are.
+        """
+        if value not in self.costs:
+            size = gamma(1) * self.magnitude(value) + self.effect(value)
+            self.costs[value] = size + TINY, TINY * (1.0 + size.sum(-1)[:, None])
+        return self.costs[value]
 
     def below(self, rows: Array, trace: dict[int, Array] | None = None) -> Planes:
         """Planes below rows . outputs; rows of shape (rows, outputs) or (batch, rows, outputs).
@@ -99,7 +110,7 @@ class Bounded:
 
     def in_reals(self) -> Bounded:
         """The same boxes without the rounding of float32 in what is substituted from now on."""
-        return replace(self, radii={}, effects={})
+        return replace(self, radii={}, effects={}, costs={})
 
     def pick(self, index: Index) -> Bounded:
         """The bounds of some members of the batch."""
@@ -176,14 +187,17 @@ class _Pending:
             part, inexact = earlier + part, True
         self.coefficients[value], self.inexact[value] = part, inexact
 
-    def account(self, value: int, rows: Array, affine: bool = False) -> None:
-        """Roundings of the coefficients of a value, and those of the affine step that follows."""
-        if not affine and not self.inexact[value]:
+    def account(self, value: int, rows: Array) -> None:
+        """Roundings of the coefficients of a value."""
+        if not self.inexact[value]:
             return
         size = gamma(1) * self.found.magnitude(value)
-        if affine:
-            size = size + self.found.effect(value)
         self.slack = self.slack + _times(np.abs(rows), size + TINY) + TINY * (1.0 + size.sum(-1)[:, None])
+
+    def account_affine(self, value: int, rows: Array) -> None:
+        """The same, and those of the affine step that follows."""
+        size, fixed = self.found.cost(value)
+        self.slack = self.slack + _times(np.abs(rows), size) + fixed
 
     def round(self, value: int, rows: Array) -> None:
         """What float32 rounding of a value can change."""
@@ -223,7 +237,7 @@ def substituted(found: Bounded, rows: Array, value: int, trace: dict[int, Array]
 def _step(node: Node, relaxation: Relaxation | None, number: int, rows: Array, pending: _Pending) -> None:
     match node:
         case Affine(source, weights, bias):
-            pending.account(number, rows, affine=True)
+            pending.account_affine(number, rows)
             flat = rows.reshape(rows.shape[0] * rows.shape[1], rows.shape[2]) @ weights
             pending.add(source, flat.reshape(*rows.shape[:-1], weights.shape[1]), False)
             _add_constant(pending, rows @ bias)

@@ -11,7 +11,7 @@ from surefoot.solve.native.bounding.passes import forward, gradient
 from surefoot.solve.native.problem import Compiled, truth
 
 STEPS = 60
-FIRST_STEPS = 6  # enough for most solutions that gradients lead to
+_FEW, _FEW_STEPS = 32, 8  # starts and steps that find most solutions to which gradients lead
 _RESTARTS = 192
 _CORNERS = 64
 
@@ -98,11 +98,14 @@ def attack(
     sets: Sequence[tuple[int, ...]],
     random: np.random.Generator,
     enough: Callable[[Array, Array], bool],
-    steps: int,
+    thorough: bool,
 ) -> tuple[Array, Array]:
-    """Candidates from the whole box, best first."""
+    """Candidates from the whole box, best first; unless `thorough`, a few steps from the best starts only."""
     count = max(_RESTARTS, min(4 * len(sets), 1024))
-    first = starts(problem, random, count)
+    first, steps = starts(problem, random, count), STEPS
+    if not thorough:
+        found = np.nan_to_num(violation(problem, forward(problem.network, first)[-1]), nan=np.inf)
+        first, steps = first[np.argsort(found, kind="stable")[:_FEW]], _FEW_STEPS
     points, worst = descend(problem, sets, first, problem.low, problem.high, steps=steps, enough=enough)
     order = np.argsort(worst, kind="stable")
     return points[order], worst[order]

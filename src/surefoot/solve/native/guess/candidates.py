@@ -43,8 +43,8 @@ class Guesses:
         return [i for i, name in enumerate(self.problem.names) if name not in own]
 
 
-def attacked(g: Guesses, steps: int) -> Sat | None:
-    """A solution that so many steps of gradient descent from many points of the box find."""
+def attacked(g: Guesses, thorough: bool) -> Sat | None:
+    """A solution that gradient descent from many points of the box finds."""
     tried: list[Sat] = []
 
     def enough(points: Array, worst: Array) -> bool:
@@ -53,7 +53,7 @@ def attacked(g: Guesses, steps: int) -> Sat | None:
             tried.append(answer)
         return bool(tried) or monotonic() > g.deadline
 
-    points, worst = attack(g.problem, g.sets, g.random, enough, steps)
+    points, worst = attack(g.problem, g.sets, g.random, enough, thorough)
     return tried[0] if tried else _first(g, points, worst) or _on_the_edge(g, points, worst)
 
 
@@ -65,13 +65,13 @@ def chosen(g: Guesses, found: Bounded) -> Sat | None:
     return None
 
 
-def among(g: Guesses, points: Array) -> Sat | None:
-    """A solution among points that the bounds found worst, after a few steps downhill from the best."""
+def among(g: Guesses, points: Array, downhill: bool) -> Sat | None:
+    """A solution among points that the bounds found worst, or a few steps downhill from the best of them."""
     points = settled(g.problem, points)
     worst = violation(g.problem, forward(g.problem.network, points)[-1])
     worst = np.nan_to_num(worst, nan=np.inf)
     answer = _first(g, points, worst)
-    if answer is not None:
+    if answer is not None or not downhill:
         return answer
     best = points[np.argsort(worst, kind="stable")[:_DOWNHILL]]
     low, high = g.problem.low, g.problem.high
