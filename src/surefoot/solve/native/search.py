@@ -43,6 +43,7 @@ _MEMORY = 1_200_000_000  # bytes of open boxes
 _GIVEN_UP = 64  # boxes at the precision floor after which the search ends
 _REGIONS = 32  # sets that are looked at one by one before the search
 _LATER = 15  # boxes after which a thorough search for solutions costs no more than bounds have cost
+_SMALL = 4  # boxes that take hardly longer if they are four times as many
 _FEW = 16  # points of a box that are looked at one by one
 _PATIENCE = 5  # splits after which a box that only rounding keeps open is left to real arithmetic
 REALS_ONLY = "holds in real arithmetic; float32 rounding may break it"
@@ -264,7 +265,8 @@ def _branch(s: Search, rest: Domains, slopes: Array, straight: Mask) -> Answer |
         else:
             s.stack.push(points)
     if kept:
-        _split(s, rest.pick(kept), able[kept], slopes[kept])
+        again = int(s.visited > 1 and len(kept) + len(s.stack) <= _SMALL)
+        _split(s, rest.pick(kept), able[kept], slopes[kept], again)
     return None
 
 
@@ -273,7 +275,8 @@ def _is_new_point(s: Search, rest: Domains, index: int, able: bool) -> bool:
     return bool(s.plan.rounded) and not s.in_reals and not able and bool(rest.stubborn[index] < _PATIENCE)
 
 
-def _split(s: Search, rest: Domains, able: Mask, slopes: Array) -> None:
+def _split(s: Search, rest: Domains, able: Mask, slopes: Array, again: int = 0) -> None:
+    """Halve every box; `again`: so many times more, where larger batches cost hardly more."""
     width = rest.box.high - rest.box.low
     span = np.maximum(s.problem.high - s.problem.low, 1e-300)
     column = np.where(able, width * slopes + 1e-9 * width / span, -1.0).argmax(axis=1)
@@ -283,8 +286,13 @@ def _split(s: Search, rest: Domains, able: Mask, slopes: Array) -> None:
         index = np.arange(len(rest))
         numbers = halved(s.ledger, rest, column, halves[0].high[index, column], halves[1].low[index, column])
     for half, node in zip(halves, numbers, strict=True):
-        child = Domains(half, rest.known, rest.alive, node, rest.stubborn)
-        s.stack.push(child.pick(~empty(half)))
+        there = ~empty(half)
+        child = Domains(half, rest.known, rest.alive, node, rest.stubborn).pick(there)
+        more = splittable(s.problem, child.box)
+        if again and len(child) and more.any(axis=1).all():
+            _split(s, child, more, slopes[there], again - 1)
+        else:
+            s.stack.push(child)
 
 
 def _exactly(s: Search, rest: Domains, index: int, straight: bool, able: bool) -> Sat | Unsat | None:
