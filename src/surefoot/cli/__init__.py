@@ -14,6 +14,7 @@ from surefoot.errors import SurefootError
 
 COMMANDS = {  # name -> file in `commands/`, and what `--help` says of it
     "check": ("check", "Decide the properties of a policy in its environment."),
+    "invariant": ("invariant", "Find for which bounds a property holds, or an inductive invariant."),
     "vnnlib": ("vnnlib", "Decide a VNN-LIB specification of a network."),
     "inspect": ("inspection", "Describe a network, a policy, a specification or a problem file."),
     "certify": ("certify", "Check the evidence of a stored result again."),

@@ -121,6 +121,12 @@ def load_source(source: Mapping[str, Any], *, trust_python: bool = False) -> Loa
             problem = to_problem(read, spec, name, float32=no_float32_point(spec) is None)
             inputs = {path: sha256(Path(path)) for path in (network, specification)}
             return Loaded({name: problem}, inputs, source)
+        case {"kind": "study", "study": str(name)}:
+            from surefoot.cli.study_problem import load_study_problem
+
+            asked: dict[str, Any] = {"constants": tuple(str(c) for c in source.get("constants", ()))}
+            asked |= {"policy": Path(source["policy"])} if "policy" in source else {}
+            return load_study_problem(name, output=source.get("output"), **asked)
         case {"kind": "model", "model": str(model)}:
             given: dict[str, Any] = {k: Path(source[k]) for k in ("policy", "normalize") if k in source}
             given |= {k: str(source[k]) for k in ("observe", "actions", "choose", "output") if k in source}

@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Recurs, Within
-from surefoot.problem.show import show_property
+from surefoot.problem.show import show, show_property
+from surefoot.report.found import found_lines
 from surefoot.report.run_table import run_table
+from surefoot.verdict.artifact import Invariant, TippingPoint
 from surefoot.verdict.verdict import (
     Certificate,
     Estimated,
@@ -57,14 +59,17 @@ def headline(result: Result) -> str:
         case Violated(trace):
             return f"violated after {counted(len(trace.moves), 'step')}"
         case Holds(up_to, how=how):
-            how_far = (
-                f"({how or 'all runs examined'}, " if up_to is None else f"up to {counted(up_to, 'step')} ("
-            )
-            return f"holds {how_far}not certified)"
+            if up_to is None:
+                return f"holds ({how or 'all runs examined'}, not certified)"
+            return f"holds up to {counted(up_to, 'step')} ({how + ', ' if how else ''}not certified)"
         case Estimated(low, high, confidence):
             return f"estimated in [{float(low):.6g}, {float(high):.6g}] at {float(confidence):.4g}"
         case Exact(low, high):
             return f"between {float(low):.10g} and {float(high):.10g}"
+        case Found(TippingPoint(statement)):
+            return f"found {statement}"
+        case Found(Invariant(condition)):
+            return f"found the invariant {show(condition)}"
         case Found(artifact):
             return f"found {type(artifact).__name__}"
         case PerStart(table):
@@ -90,6 +95,8 @@ def evidence(problem: Problem, result: Result, *, runs: bool = True) -> list[str
             return [f"evidence  certificate of {_size(certificate)}, {checked}"]
         case Holds(_, solver):
             return [f"evidence  rests on the word of `{solver}`: no certificate"]
+        case Found(artifact):
+            return found_lines(artifact)
         case Vacuous(why):
             return [f"because   {why}"]
         case Unknown(_, detail, up_to, solver):

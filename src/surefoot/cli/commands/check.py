@@ -13,10 +13,13 @@ from surefoot.cli.engine_options import build_engines, engine_flags
 from surefoot.cli.model import load_model, model_flags
 from surefoot.cli.output import check_writable, positive, write, write_certificate
 from surefoot.cli.progress import progress
+from surefoot.cli.stored_invariant import read_invariant
 from surefoot.engines.protocol import Engine
 from surefoot.errors import InvalidProblem
 from surefoot.problem.problem import Problem
 from surefoot.run import NoEngine, unanswered, verify
+from surefoot.search import Asking, verify_abstracted, verify_assuming
+from surefoot.transform.naming import parse_request
 from surefoot.verdict.verdict import Reason, Result, Unknown
 from surefoot.work.budget import Budget
 
@@ -40,6 +43,13 @@ from surefoot.work.budget import Budget
 )
 @click.option("--report", metavar="FILE", help="Write the results as one HTML page with pictures.")
 @click.option("--certificate", metavar="FILE", help="Write the certificate of a proof (one property).")
+@click.option("--abstract", metavar="keep=…|free=…|auto", help="Prove with fewer inputs of the network.")
+@click.option(
+    "--assume-invariant",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Use what `surefoot invariant --json FILE` found; it is proved again first.",
+)
 @click.option("--quiet", is_flag=True, help="No progress on stderr.")
 def check(
     model: Path,
@@ -50,6 +60,8 @@ def check(
     json_path: str | None,
     report: str | None,
     certificate: str | None,
+    abstract: str | None,
+    assume_invariant: Path | None,
     quiet: bool,
     **options: Any,
 ) -> int:
@@ -61,6 +73,8 @@ def check(
     started = Budget(timeout, seed)
     check_writable(json_path, [model])
     check_writable(report, [model], "--report")
+    if abstract is not None and assume_invariant is not None:
+        raise InvalidProblem("--abstract and --assume-invariant do not go together", fix="give one of them")
     wiring = {name: options.pop(name) for name in MODEL_OPTIONS}
     loaded = load_model(model, **wiring)
     check_writable(certificate, [model, *map(Path, loaded.inputs)], "--certificate")
@@ -74,9 +88,13 @@ def check(
             tell(f"{name}: starting")
             share = started.remaining() / (len(loaded.problems) - number)
             source = {**loaded.source, "property": name}
-            work = (problem, engines, Budget(share, seed, tell), loaded.inputs, source)
+            budget = Budget(share, seed, tell)
             named = engine_name is not None or options.get("solver") is not None
-            result = verify_first(*work, named=named)
+            if abstract is not None or assume_invariant is not None:
+                asking = Asking(engines, budget, loaded.inputs, source)
+                result = verify_indirectly(problem, abstract, assume_invariant, asking)
+            else:
+                result = verify_first(problem, engines, budget, loaded.inputs, source, named=named)
             results.append((problem, result))
             if interrupted(result):
                 break
@@ -85,6 +103,14 @@ def check(
         if not quiet:
             print(told, file=sys.stderr)
     return write(results, json_path, quiet, report)
+
+
+def verify_indirectly(problem: Problem, abstract: str | None, assumed: Path | None, asking: Asking) -> Result:
+    """The answer by way of an abstraction or of an invariant."""
+    if assumed is not None:
+        return verify_assuming(problem, read_invariant(assumed), asking)
+    request = parse_request(abstract or "auto", problem)
+    return verify_abstracted(problem, request.freed, asking, request.ranges)
 
 
 def verify_first(

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from surefoot.errors import InvalidProblem
+from surefoot.formats.result_json.artifacts import artifact_data
 from surefoot.formats.result_json.read import SCHEMA, Annotation
 from surefoot.formats.result_json.values import bounds_text, exact_text, plain, rounded_outward, value_to
 from surefoot.problem.meaning.decision import observation
@@ -92,7 +93,11 @@ def _verdict(verdict: Verdict) -> dict[str, Any]:
         case Exact(low, high, certificate):
             return {"kind": "exact", **_interval(low, high), "certificate": _certificate(certificate)}
         case Found(artifact, certificate):
-            return {"kind": "found", **_artifact(artifact), "certificate": _certificate(certificate)}
+            return {
+                "kind": "found",
+                **artifact_data(artifact, _verdict),
+                "certificate": _certificate(certificate),
+            }
         case PerStart(table):
             rows = [{"start": _state(start), "verdict": _verdict(v)} for start, v in table]
             return {"kind": "per-start", "table": rows}
@@ -112,14 +117,6 @@ def _certificate(certificate: Certificate | None) -> dict[str, Any] | None:
     if certificate is None:
         return None
     return {"kind": certificate.kind, "content": plain(certificate.content)}
-
-
-def _artifact(artifact: object) -> dict[str, Any]:
-    """JSON data as it is; any other object by its reproducible text."""
-    try:
-        return {"artifact": plain(artifact)}
-    except TypeError:
-        return {"artifact_text": repr(artifact)}
 
 
 def _trace(trace: Trace) -> dict[str, Any]:

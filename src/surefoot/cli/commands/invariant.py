@@ -1,0 +1,162 @@
+"""`surefoot invariant MODEL`: find a tipping point or an inductive invariant."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import click
+
+from surefoot.cli.commands.check import MODEL_OPTIONS
+from surefoot.cli.engine_options import build_engines, engine_flags
+from surefoot.cli.model import Loaded, load_model, model_flags
+from surefoot.cli.output import check_writable, exit_code, positive, write, write_file
+from surefoot.cli.progress import progress
+from surefoot.cli.study_problem import load_study_problem, names_study
+from surefoot.engines.strengthen import Bound, bounds
+from surefoot.errors import InvalidProblem
+from surefoot.problem.parse import parse_term
+from surefoot.problem.problem import Problem
+from surefoot.problem.term import Const
+from surefoot.report.plot import tipping_point_svg
+from surefoot.search import Asking, find_invariant, find_tipping_point
+from surefoot.transform.tighten import parse_tighten
+from surefoot.verdict.artifact import TippingPoint
+from surefoot.verdict.verdict import Found, Reason, Result
+from surefoot.work.budget import Budget
+
+
+def number(_: click.Context, option: click.Parameter, given: Any) -> Any:
+    """Exact numbers from text: 0.1 means one tenth."""
+    if given is None:
+        return None
+    if isinstance(given, tuple):
+        return tuple(_exact(g, option) for g in given)
+    return _exact(given, option)
+
+
+def _exact(text: str, option: click.Parameter | None) -> Fraction:
+    try:
+        term = parse_term(text)
+    except InvalidProblem:
+        term = None
+    if not isinstance(term, Const) or isinstance(term.value, bool):
+        raise click.BadParameter(f"`{text}` is not a number", param=option)
+    return Fraction(term.value)
+
+
+def templates(_: click.Context, option: click.Parameter, given: Any) -> Any:
+    """Each bound with the range in which it moves."""
+    return tuple((text, _exact(low, option), _exact(high, option)) for text, low, high in given)
+
+
+@click.command()
+@click.argument("model", metavar="MODEL|STUDY/PROBLEM")
+@click.option(
+    "--tighten", metavar="BOUND", help="`output[0]>=`, `send_ratio<=`, `x,-x,y-1<=`; needs --between."
+)
+@click.option(
+    "--between", nargs=2, callback=number, metavar="LOW HIGH", help="Where the tipping point is looked for."
+)
+@click.option("--inductive", nargs=3, multiple=True, callback=templates, metavar="BOUND LOW HIGH",
+              help="Look for an inductive invariant: `x<=` 0 10; may be repeated.")  # fmt: skip
+@click.option("--precision", callback=number, metavar="NUMBER", help="Default: a thousandth of the range.")
+@click.option("--probe", type=click.IntRange(min=0, max=1000), default=0, show_default=True, metavar="N",
+              help="Ask N more values on each side, to see whether the answers are monotone.")  # fmt: skip
+@model_flags
+@engine_flags
+@click.option("--timeout", type=float, callback=positive, default=60.0, show_default=True, metavar="SECONDS",
+              help="For the whole search; what is known then is reported.")  # fmt: skip
+@click.option("--seed", type=int, default=0, show_default=True)
+@click.option(
+    "--json", "json_path", metavar="FILE|-", help="Write the complete result; - = stdout, nothing else."
+)
+@click.option("--plot", metavar="FILE.svg", help="Draw the questions of a tipping point.")
+@click.option("--quiet", is_flag=True, help="No progress on stderr.")
+def invariant(
+    model: str,
+    tighten: str | None,
+    between: tuple[Fraction, Fraction] | None,
+    inductive: tuple[tuple[str, Fraction, Fraction], ...],
+    precision: Fraction | None,
+    probe: int,
+    engine_name: str | None,
+    dump_queries: Path | None,
+    timeout: float,
+    seed: int,
+    json_path: str | None,
+    plot: str | None,
+    quiet: bool,
+    **options: Any,
+) -> int:
+    """Find out for which bounds a property of MODEL holds.
+
+    \b
+    --tighten 'output[0]>=' --between -5 5    the largest bound that the output keeps
+    --tighten 'send_ratio<=' --between 2 10   how large may send_ratio be for the property to hold?
+    --inductive 'x<=' 0 10                    bounds that no step leaves and no bad state satisfies
+
+    Each value is verified: the last proved one is printed with its proof, the first refuted one with its
+    trace. Exit 0: found to the precision asked for, 1: violated in the whole range, 3: only in part.
+    """
+    if (tighten is None) == (not inductive):
+        raise InvalidProblem(
+            "what should move?", fix="give --tighten BOUND --between LOW HIGH, or --inductive"
+        )
+    if tighten is not None and between is None:
+        raise InvalidProblem("where should the bound move?", fix="give --between LOW HIGH")
+    inputs = [Path(model)]
+    check_writable(json_path, inputs)
+    check_writable(plot, inputs, "--plot")
+    wiring = {name: options.pop(name) for name in MODEL_OPTIONS}
+    name, problem, loaded = _loaded(model, wiring)
+    engines = build_engines(engine_name, options, dump_queries)
+    with progress(quiet) as tell:
+        source = {**loaded.source, "property": name}
+        asking = Asking(engines, Budget(timeout, seed, tell), loaded.inputs, source)
+        if tighten is not None and between is not None:
+            step = (between[1] - between[0]) / 1000 if precision is None else precision
+            moving = parse_tighten(tighten, problem)
+            about, result = find_tipping_point(problem, moving, between, step, asking, probe)
+        else:
+            made = [b for text, low, high in inductive for b in _moving(problem, text, low, high, precision)]
+            about, result = problem, find_invariant(problem, tuple(made), asking)
+    if (
+        plot is not None
+        and isinstance(result.verdict, Found)
+        and isinstance(result.verdict.artifact, TippingPoint)
+    ):
+        write_file(Path(plot), tipping_point_svg(result.verdict.artifact))
+    write([(about, result)], json_path, quiet)
+    return code(result)
+
+
+def _moving(
+    problem: Problem, text: str, low: Fraction, high: Fraction, precision: Fraction | None
+) -> tuple[Bound, ...]:
+    step = (high - low) / 100 if precision is None else precision
+    return bounds(problem, parse_tighten(text, problem), low, high, step)
+
+
+def _loaded(model: str, wiring: dict[str, Any]) -> tuple[str, Problem, Loaded]:
+    """The one problem that is meant."""
+    if names_study(model):
+        given = {k: wiring[k] for k in ("policy", "constants", "output")}
+        loaded = load_study_problem(model, **given)
+    else:
+        loaded = load_model(Path(model), **wiring)
+    if len(loaded.problems) != 1:
+        names = ", ".join(f"`{n}`" for n in loaded.problems)
+        raise InvalidProblem("the model has several properties", fix=f"choose one with --property: {names}")
+    ((name, problem),) = loaded.problems.items()
+    return name, problem, loaded
+
+
+def code(result: Result) -> int:
+    """As for every verdict; a tipping point that is known less precisely than asked is a part."""
+    match result.verdict:
+        case Found(TippingPoint(stopped=stopped, reason=reason)) if stopped:
+            return 130 if reason is Reason.INTERRUPTED else 3
+        case _:
+            return exit_code(result)

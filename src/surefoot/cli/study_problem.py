@@ -1,0 +1,64 @@
+"""A problem of a study on the command line, `aurora/safety-excellent`; its parameters are constants."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from inspect import signature
+from pathlib import Path
+from typing import Any
+
+from surefoot.cli.model import Loaded
+from surefoot.cli.output import sha256
+from surefoot.errors import InvalidProblem, did_you_mean
+from surefoot.formats.policy_file import load_policy
+from surefoot.problem.parse import parse_term
+from surefoot.problem.term import Const
+from surefoot.studies import STUDIES
+from surefoot.studies.load import load_study
+
+
+def names_study(model: str) -> bool:
+    """Is this `STUDY/PROBLEM`, and not a file?"""
+    return model.partition("/")[0] in STUDIES and not Path(model).exists()
+
+
+def load_study_problem(
+    model: str, *, policy: Path | None = None, constants: tuple[str, ...] = (), output: str | None = None
+) -> Loaded:
+    """The problem with its parameters; a study that ships no network needs one."""
+    name, _, wanted = model.partition("/")
+    study = load_study(name)
+    known = {**study.problems, **study.needs_network}
+    if wanted not in known:
+        raise InvalidProblem(f"study `{name}` has no problem `{wanted}`", fix=did_you_mean(wanted, known))
+    source: dict[str, object] = {"kind": "study", "study": model, "constants": list(constants)}
+    given: list[Any] = []
+    inputs: dict[str, str] = {}
+    if wanted in study.needs_network:
+        if policy is None:
+            raise InvalidProblem(f"`{model}` needs a network", fix="give it with --policy FILE")
+        given.append(load_policy(policy, output=output).network)
+        inputs[str(policy)] = sha256(policy)
+        source |= {"policy": str(policy)} | ({} if output is None else {"output": output})
+    elif policy is not None:
+        raise InvalidProblem(f"`{model}` has its own policy", fix="leave --policy out")
+    problem = known[wanted](*given, **_parameters(known[wanted], constants, model))
+    return Loaded({wanted: problem}, inputs, source)
+
+
+def _parameters(build: Any, constants: tuple[str, ...], model: str) -> Mapping[str, Any]:
+    """The keyword arguments of a problem that `--const NAME=VALUE` sets."""
+    known = [p.name for p in signature(build).parameters.values() if p.default is not p.empty]
+    given: dict[str, Any] = {}
+    for text in constants:
+        name, equals, value = (part.strip() for part in text.partition("="))
+        if not equals or name not in known:
+            fix = did_you_mean(name, known)
+            raise InvalidProblem(f"`{model}` has no parameter `{name}`", fix=fix, where="--const")
+        term = parse_term(value)
+        if not isinstance(term, Const) or isinstance(term.value, bool):
+            raise InvalidProblem(f"`{value}` is not a number", where="--const")
+        whole = isinstance(term.value, int) and name == "steps"
+        given[name] = term.value if whole else Fraction(term.value)
+    return given

@@ -1,0 +1,74 @@
+"""What a search found, as JSON data: tipping points and invariants with the questions that were asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from surefoot.formats.result_json.values import exact_text, plain
+from surefoot.problem.show import show
+from surefoot.verdict.artifact import Invariant, Obligation, TippingPoint, Trial
+from surefoot.verdict.verdict import Verdict
+
+Write = Callable[[Verdict], dict[str, Any]]
+
+
+def artifact_data(artifact: object, write: Write) -> dict[str, Any]:
+    """JSON data as it is; what we know by its parts; any other object by its reproducible text."""
+    match artifact:
+        case TippingPoint():
+            return {"artifact": _tipping_point(artifact, write)}
+        case Invariant():
+            return {"artifact": _invariant(artifact, write)}
+    try:
+        return {"artifact": plain(artifact)}
+    except TypeError:
+        return {"artifact_text": repr(artifact)}
+
+
+def _tipping_point(found: TippingPoint, write: Write) -> dict[str, Any]:
+    return {
+        "kind": "tipping point",
+        "statement": found.statement,
+        "proved": None if found.proved is None else _end(found.proved, write),
+        "refuted": None if found.refuted is None else _end(found.refuted, write),
+        "precision": exact_text(found.precision),
+        "reached": found.reached,
+        "stopped": found.stopped,
+        "condition": None if found.condition is None else show(found.condition),
+        "trials": [_trial(trial) for trial in found.trials],
+    }
+
+
+def _trial(trial: Trial) -> dict[str, Any]:
+    return {
+        "value": exact_text(trial.value),
+        "answer": trial.answer,
+        "certified": trial.certified,
+        "seconds": trial.seconds,
+    }
+
+
+def _end(trial: Trial, write: Write) -> dict[str, Any]:
+    """One of the two ends, with its evidence; the certificate stands beside the artifact."""
+    verdict = write(trial.verdict)
+    verdict.pop("certificate", None)
+    return {**_trial(trial), "verdict": verdict}
+
+
+def _invariant(found: Invariant, write: Write) -> dict[str, Any]:
+    return {
+        "kind": "invariant",
+        "condition": show(found.condition),
+        "obligations": [_obligation(o, write) for o in found.obligations],
+        "candidates": [{"condition": text, "outcome": outcome} for text, outcome in found.candidates],
+    }
+
+
+def _obligation(obligation: Obligation, write: Write) -> dict[str, Any]:
+    return {
+        "name": obligation.name,
+        "certified": obligation.certified,
+        "seconds": obligation.seconds,
+        "verdict": write(obligation.verdict),
+    }

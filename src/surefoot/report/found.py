@@ -1,0 +1,57 @@
+"""What a search found, as lines for people."""
+
+from __future__ import annotations
+
+from surefoot.problem.show import show
+from surefoot.problem.term import Const
+from surefoot.verdict.artifact import Invariant, TippingPoint, Trial
+from surefoot.verdict.verdict import Holds, Proved
+
+
+def found_lines(artifact: object) -> list[str]:
+    """The evidence of a tipping point or an invariant, one line each."""
+    match artifact:
+        case TippingPoint():
+            return _tipping_point(artifact)
+        case Invariant():
+            return _invariant(artifact)
+        case _:
+            return []
+
+
+def _tipping_point(found: TippingPoint) -> list[str]:
+    seconds = sum(t.seconds for t in found.trials)
+    asked = f"{len(found.trials)} queries" if len(found.trials) != 1 else "1 query"
+    lines = [
+        f"proved    {_end(found.proved)}",
+        f"refuted   {_end(found.refuted)}",
+        f"search    {asked}; all of them together {seconds:.2f} s",
+    ]
+    if found.stopped:
+        lines.append(f"gap       wider than {show(Const(found.precision))}: {found.stopped}")
+    return lines
+
+
+def _end(trial: Trial | None) -> str:
+    if trial is None:
+        return "at no value of the range"
+    return f"at {show(Const(trial.value))} ({_evidence(trial)})"
+
+
+def _evidence(trial: Trial) -> str:
+    match trial.verdict:
+        case Proved():
+            return "certificate accepted by the independent checker" if trial.certified else "NOT checked"
+        case Holds(_, solver):
+            return f"rests on the word of `{solver}`: no certificate"
+        case _:
+            return "trace replayed step by step with zero tolerance" if trial.certified else "NOT replayed"
+
+
+def _invariant(found: Invariant) -> list[str]:
+    lines = []
+    for obligation in found.obligations:
+        word = "certified" if obligation.certified else "not certified"
+        lines.append(f"checked   {obligation.name} ({word}, {obligation.seconds:.2f} s)")
+    lines += [f"tried     {text}: {outcome}" for text, outcome in found.candidates[-6:]]
+    return lines

@@ -1,0 +1,79 @@
+"""The questions of a search as a picture: value against seconds, the verdict as colour and shape (SVG)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from html import escape
+
+from surefoot.problem.show import show
+from surefoot.problem.term import Const
+from surefoot.verdict.artifact import TippingPoint, Trial
+
+WIDTH, HEIGHT = 720, 360
+LEFT, RIGHT, TOP, BOTTOM = 70, 20, 56, 56
+COLOURS = {"proved": "#1a7f37", "refuted": "#cf222e", "vacuous": "#6e7781", "unknown": "#9a6700"}
+
+
+def tipping_point_svg(found: TippingPoint) -> str:
+    """One mark per question; the gap between the last proved and the first refuted value is shaded."""
+    values = [float(t.value) for t in found.trials]
+    low, high = min(values), max(values)
+    slowest = max(t.seconds for t in found.trials) or 1.0
+
+    def across(value: float) -> float:
+        room = WIDTH - LEFT - RIGHT
+        return LEFT + room * ((value - low) / (high - low) if high > low else 0.5)
+
+    def down(seconds: float) -> float:
+        return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * seconds / slowest
+
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif">',
+        f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>',
+        _text(LEFT, 24, found.statement, size=15),
+        *_gap(found, across),
+        f'<path d="M{LEFT} {TOP} V{HEIGHT - BOTTOM} H{WIDTH - RIGHT}" fill="none" stroke="black"/>',
+        _text(LEFT, HEIGHT - BOTTOM + 18, f"{low:.6g}"),
+        _text(WIDTH - RIGHT, HEIGHT - BOTTOM + 18, f"{high:.6g}", anchor="end"),
+        _text(LEFT - 6, TOP + 4, f"{slowest:.2g} s", anchor="end"),
+        _text(LEFT - 6, HEIGHT - BOTTOM, "0 s", anchor="end"),
+        *(_mark(t, across(float(t.value)), down(t.seconds)) for t in found.trials),
+        *_legend(found),
+        "</svg>",
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def _gap(found: TippingPoint, across: Callable[[float], float]) -> list[str]:
+    if found.proved is None or found.refuted is None:
+        return []
+    left, right = sorted(across(float(t.value)) for t in (found.proved, found.refuted))
+    size = f'width="{max(1.0, right - left):.2f}" height="{HEIGHT - TOP - BOTTOM}"'
+    return [f'<rect x="{left:.2f}" y="{TOP}" {size} fill="#ddf4ff"/>']
+
+
+def _mark(trial: Trial, x: float, y: float) -> str:
+    """A disc for a proof, a cross for a violation, a ring for anything else."""
+    colour = COLOURS[trial.answer]
+    title = f"<title>{escape(show(Const(trial.value)))}: {trial.answer}, {trial.seconds:.2f} s</title>"
+    if trial.answer == "refuted":
+        path = f"M{x - 4:.2f} {y - 4:.2f} l8 8 m0 -8 l-8 8"
+        return f'<path d="{path}" stroke="{colour}" stroke-width="2">{title}</path>'
+    fill = colour if trial.answer == "proved" else "white"
+    return f'<circle cx="{x:.2f}" cy="{y:.2f}" r="4" fill="{fill}" stroke="{colour}">{title}</circle>'
+
+
+def _legend(found: TippingPoint) -> list[str]:
+    lines, x = [], float(LEFT)
+    for answer in dict.fromkeys(t.answer for t in found.trials):
+        count = sum(t.answer == answer for t in found.trials)
+        lines.append(_text(x, HEIGHT - 12, f"{answer}: {count}", colour=COLOURS[answer]))
+        x += 120
+    return lines
+
+
+def _text(
+    x: float, y: float, text: str, *, size: int = 12, anchor: str = "start", colour: str = "black"
+) -> str:
+    style = f'font-size="{size}" text-anchor="{anchor}" fill="{colour}"'
+    return f'<text x="{x:.2f}" y="{y:.2f}" {style}>{escape(text)}</text>'

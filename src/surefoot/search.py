@@ -1,0 +1,292 @@
+"""Questions that are answered by verifying several problems: tipping points, invariants, abstractions.
+
+Each function asks `run.verify` about problems made from the one that is given, and its result says what the
+answer rests on. The searches themselves are in `engines/`, the making of problems in `transform/`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+from surefoot.certify.replay import replay
+from surefoot.engines.dependence import needed_inputs
+from surefoot.engines.invariants import Search, grid, refined, tipping_point
+from surefoot.engines.protocol import Engine
+from surefoot.engines.strengthen import Bound, find_bounds
+from surefoot.errors import Unsupported
+from surefoot.problem.names import output_name
+from surefoot.problem.problem import Problem
+from surefoot.problem.show import show
+from surefoot.problem.term import Term, Var
+from surefoot.run import unanswered, verify
+from surefoot.transform.abstraction import Abstraction, Freed, abstract
+from surefoot.transform.naming import shown_inputs
+from surefoot.transform.obligations import assuming, never_left
+from surefoot.transform.span import Span
+from surefoot.transform.tighten import Tighten
+from surefoot.verdict.artifact import TippingPoint, Trial, answered
+from surefoot.verdict.verdict import (
+    Found,
+    Holds,
+    Proved,
+    Reason,
+    Result,
+    Trace,
+    Unknown,
+    Vacuous,
+    Verdict,
+    Violated,
+)
+from surefoot.work.budget import Budget
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """How the single problems are verified, and what is written into every result."""
+
+    engine: Engine | Sequence[Engine] | None = None
+    budget: Budget = field(default_factory=Budget)
+    inputs: Mapping[str, str] = field(default_factory=dict)
+    source: Mapping[str, object] = field(default_factory=dict)
+
+    def decide(self, problem: Problem, budget: Budget) -> Result:
+        return verify(problem, self.engine, budget, inputs=self.inputs, source=self.source)
+
+    def rest(self) -> Budget:
+        """A budget of all the time that is left."""
+        return Budget(self.budget.remaining(), self.budget.seed, self.budget.progress)
+
+    def result(self, problem: Problem, verdict: Verdict, certified: bool, how: str, *notes: str) -> Result:
+        plain = unanswered(problem, verdict, self.budget, self.inputs, self.source)
+        seconds, more = self.budget.elapsed(), tuple(n for n in notes if n)
+        return replace(plain, engine=how, certified=certified, seconds=seconds, notes=plain.notes + more)
+
+
+def find_tipping_point(
+    problem: Problem,
+    tighten: Tighten,
+    between: tuple[Fraction, Fraction],
+    precision: Fraction,
+    asking: Asking,
+    probes: int = 0,
+) -> tuple[Problem, Result]:
+    """Where bounds make a property hold: a result, and the problem that it is about."""
+    where = refined(grid(*between, precision, rises=tighten.rises))
+
+    def family(value: Fraction) -> Problem:
+        return tighten.at(problem, value)
+
+    search = tipping_point(family, where, asking.decide, asking.budget, probes)
+    if search.contradiction is not None:
+        against = Unknown(Reason.INCOMPLETE, search.contradiction)
+        return problem, asking.result(problem, against, False, _how(search), _counted(search))
+    if search.proved is None:
+        return _nothing_proved(problem, search, family, asking)
+    proved, refuted = search.proved, search.refuted
+    text = tighten.text(proved.value)
+    found = TippingPoint(
+        text,
+        proved,
+        refuted,
+        precision,
+        search.trials,
+        search.stopped,
+        search.reason,
+        tighten.condition(problem, proved.value),
+    )
+    certificate = proved.verdict.certificate if isinstance(proved.verdict, Proved) else None
+    certified = proved.certified and (refuted is None or refuted.certified)
+    while_kept = f"only runs that keep {text} are meant" if tighten.of_inputs else ""
+    about = family(proved.value)
+    verdict = Found(found, certificate)
+    return about, asking.result(about, verdict, certified, _how(search), while_kept, _rests_on(proved))
+
+
+def _how(search: Search) -> str:
+    """The search, and the engine that answered its questions."""
+    decisive = search.proved or search.refuted or (search.trials[0] if search.trials else None)
+    return f"tipping point with {decisive.engine}" if decisive and decisive.engine else "tipping point"
+
+
+def _nothing_proved(
+    problem: Problem, search: Search, family: Callable[[Fraction], Problem], asking: Asking
+) -> tuple[Problem, Result]:
+    """No value in the range is proved: the easy end tells why."""
+    how, counted = _how(search), _counted(search)
+    first = search.trials[0] if search.trials else None
+    match None if first is None else first.verdict:
+        case Violated() as violated if first is not None and first.certified:
+            note = f"violated already at the easy end of the range, {first.value}"
+            about = family(first.value)
+            return about, asking.result(about, violated, True, how, note, counted)
+        case Vacuous(why):
+            return problem, asking.result(problem, Vacuous(why), False, how, counted)
+        case _:
+            unknown = Unknown(search.reason or Reason.INCOMPLETE, search.stopped)
+            return problem, asking.result(problem, unknown, False, how, counted)
+
+
+def _rests_on(trial: Trial) -> str:
+    match trial.verdict:
+        case Holds(uncertified_by=name):
+            return f"the proof rests on the word of `{name}`: no certificate"
+        case Proved(arithmetic="proved-real"):
+            return "proved for exact real arithmetic only"
+        case _:
+            return ""
+
+
+def _counted(search: Search) -> str:
+    return f"{len(search.trials)} questions" if len(search.trials) != 1 else "1 question"
+
+
+def find_invariant(problem: Problem, moving: tuple[Bound, ...], asking: Asking) -> Result:
+    """Bounds that hold at the start, that no step leaves, and that exclude every bad state."""
+    outcome = find_bounds(problem, moving, asking.decide, asking.budget)
+    how = "invariant by weakening and strengthening"
+    tried = f"{len(outcome.candidates)} candidates"
+    if outcome.invariant is None:
+        nothing = outcome.verdict or Unknown(Reason.INCOMPLETE, "no invariant was found")
+        return asking.result(problem, nothing, False, how, tried)
+    how += f" with {outcome.invariant.obligations[-1].engine}"
+    certified = all(o.certified for o in outcome.invariant.obligations)
+    words = {o.verdict.uncertified_by for o in outcome.invariant.obligations if isinstance(o.verdict, Holds)}
+    note = f"the obligations rest on the word of {', '.join(sorted(words))}: no certificate" if words else ""
+    return asking.result(problem, Found(outcome.invariant, None), certified, how, note, tried)
+
+
+def verify_assuming(problem: Problem, invariant: Term, asking: Asking) -> Result:
+    """Decide a problem with the help of an invariant, which is proved first."""
+    text = show(invariant)
+    asking.budget.progress(f"proving the assumed invariant {text}")
+    half = Budget(asking.budget.remaining() / 2, asking.budget.seed, asking.budget.progress)
+    first = asking.decide(never_left(problem, invariant), half)
+    match answered(first.verdict, first.certified):
+        case "proved":
+            pass
+        case "refuted":
+            what = f"the assumed invariant is wrong: {text} is violated after a run that replays"
+            raise Unsupported(what, fix="assume an invariant of this very problem")
+        case _:
+            why = f"the assumed invariant {text} could not be proved"
+            return asking.result(problem, Unknown(Reason.INCOMPLETE, why), False, first.engine)
+    result = asking.decide(assuming(problem, invariant), asking.rest())
+    note = f"with the invariant {text}, which was proved first ({_word(first)})"
+    match result.verdict:
+        case Violated(trace):
+            return _replayed(problem, trace, result, asking, note)
+        case Proved() | Holds():
+            verdict = _carried(result, f"with an invariant that was proved first: {text}")
+            return asking.result(problem, verdict, False, result.engine, note, _certificate_note(result))
+        case other:
+            return asking.result(problem, other, False, result.engine, note)
+
+
+def _word(result: Result) -> str:
+    kind = "certified" if result.certified else "not certified"
+    how = result.verdict.how if isinstance(result.verdict, Holds) else ""
+    return f"{how}, {kind}" if how else kind
+
+
+def _replayed(problem: Problem, trace: Trace, result: Result, asking: Asking, note: str) -> Result:
+    """A violation of a problem with the same runs is one of the original, if it replays there."""
+    if (why := replay(problem, trace)) is not None:
+        unknown = Unknown(Reason.SPURIOUS, f"the trace does not replay: {why}")
+        return asking.result(problem, unknown, False, result.engine, note)
+    return asking.result(problem, Violated(trace), True, result.engine, note)
+
+
+def _carried(result: Result, how: str) -> Holds:
+    """What was proved of another problem, as a statement about this one."""
+    match result.verdict:
+        case Holds(up_to, by, as_asked, inner):
+            return Holds(up_to, by, as_asked, f"{how}; {inner}" if inner else how)
+        case _:
+            return Holds(None, "the transformation", True, how)
+
+
+def _certificate_note(result: Result) -> str:
+    if not result.certified:
+        return ""
+    what = "the checker accepts the proof of the transformed problem"
+    return f"{what}; that this stands for the problem itself is not certified"
+
+
+def verify_abstracted(
+    problem: Problem, freed: Freed | None, asking: Asking, ranges: Mapping[int, Span] | None = None
+) -> Result:
+    """Prove a problem with fewer inputs, or decide it as it is.
+
+    Without `freed` find out which inputs a proof needs; `ranges`: in which the others are freed then.
+    """
+    if freed is None:
+        return _automatic(problem, asking, ranges or {})
+    for index, span in freed.output_ranges.items():
+        if (refused := _unproved_range(problem, index, span, asking)) is not None:
+            return refused
+    made = abstract(problem, freed)
+    half = Budget(asking.budget.remaining() / 2, asking.budget.seed, asking.budget.progress)
+    result = asking.decide(made.problem, half)
+    match result.verdict:
+        case Proved() | Holds():
+            return _with_fewer(problem, made, result, asking)
+        case Violated(trace):
+            real = made.concrete(trace)
+            if (why := replay(problem, real)) is None:
+                note = f"found with {made.words()}; the trace replays on the problem itself"
+                return asking.result(problem, Violated(real), True, result.engine, note)
+            note = f"with {made.words()} there is a trace, but it is spurious ({why}): all inputs were used"
+        case _:
+            note = f"with {made.words()} there was no answer: all inputs were used"
+    original = asking.decide(problem, asking.rest())
+    return replace(original, notes=(*original.notes, note), seconds=asking.budget.elapsed())
+
+
+def _unproved_range(problem: Problem, index: int, span: Span, asking: Asking) -> Result | None:
+    """Why a range that is given for an output must not be used; None if it is proved."""
+    inside = span.condition(Var(output_name(index)))
+    half = Budget(asking.budget.remaining() / 2, asking.budget.seed, asking.budget.progress)
+    result = asking.decide(never_left(problem, inside), half)
+    if answered(result.verdict, result.certified) == "proved":
+        return None
+    why = f"that output[{index}] keeps the given range could not be proved"
+    return asking.result(problem, Unknown(Reason.INCOMPLETE, why), False, result.engine)
+
+
+def _with_fewer(problem: Problem, made: Abstraction, result: Result, asking: Asking) -> Result:
+    verdict = _carried(result, f"proved with {made.words()}")
+    names = shown_inputs(made.kept, problem)
+    depends = f"depends only on: {names}"
+    carry = "the other inputs may be anything within their ranges at every step, so every run is covered"
+    return asking.result(problem, verdict, False, result.engine, depends, carry, _certificate_note(result))
+
+
+def _automatic(problem: Problem, asking: Asking, ranges: Mapping[int, Span]) -> Result:
+    """The problem itself first; if it holds, with as few inputs as a proof needs."""
+    third = Budget(asking.budget.remaining() / 3, asking.budget.seed, asking.budget.progress)
+    original = asking.decide(problem, third)
+    if answered(original.verdict, original.certified) != "proved":
+        return original
+    try:
+        needed = needed_inputs(problem, asking.decide, asking.rest(), ranges)
+    except Unsupported as why:
+        return replace(original, notes=(*original.notes, f"no abstraction: {why}"))
+    if needed.abstraction is None or needed.result is None:
+        note = f"depends on every input, as far as {needed.questions} questions tell"
+        return replace(original, notes=(*original.notes, note), seconds=asking.budget.elapsed())
+    kept = needed.abstraction.kept
+    how = "no proof without any of these" if needed.complete else "perhaps on fewer: the time ran out"
+    names = f"{shown_inputs(kept, problem)} ({how})" if kept else "nothing but the ranges of the inputs"
+    note = f"proved with {needed.abstraction.words()} as well; depends only on: {names}"
+    return replace(original, notes=(*original.notes, note), seconds=asking.budget.elapsed())
+
+
+__all__ = [
+    "Asking",
+    "find_invariant",
+    "find_tipping_point",
+    "verify_abstracted",
+    "verify_assuming",
+]

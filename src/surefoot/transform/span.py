@@ -1,0 +1,150 @@
+"""Ranges of numbers, and the range of a term over the declared bounds if it has a value everywhere.
+
+There is none where the range is not known or the term may have no value (a quotient by something that may be
+zero, an index that is no constant, a root).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import reduce
+
+from surefoot.problem.environment import Array, Bool, Int, Kind, Real
+from surefoot.problem.term import TRUE, Apply, Const, Op, Term, Var, conjunction
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Bounds of one variable; None = no bound on that side."""
+
+    low: Fraction | None = None
+    high: Fraction | None = None
+
+    def meet(self, other: Span) -> Span:
+        """What lies in both."""
+        lows = [b for b in (self.low, other.low) if b is not None]
+        highs = [b for b in (self.high, other.high) if b is not None]
+        return Span(max(lows, default=None), min(highs, default=None))
+
+    def contains(self, other: Span) -> bool:
+        return self.meet(other) == other
+
+    def condition(self, value: Term) -> Term:
+        """The value lies within."""
+        below = TRUE if self.low is None else value >= self.low
+        above = TRUE if self.high is None else value <= self.high
+        return conjunction((below, above))
+
+
+def span_of(kind: Kind) -> Span | None:
+    """The bounds that a kind of numbers has; None for truth values and arrays."""
+    match kind:
+        case Int(low, high) | Real(low, high):
+            return Span(
+                None if low is None else Fraction(low),
+                None if high is None else Fraction(high),
+            )
+        case _:
+            return None
+
+
+UNIT = Span(Fraction(0), Fraction(1))
+
+
+def term_span(term: Term, kinds: Mapping[str, Kind]) -> Span | None:
+    """Numbers between which the term always lies; truth values count as 0 and 1."""
+    match term:
+        case Const(value):
+            return Span(Fraction(value), Fraction(value))
+        case Var(name):
+            kind = kinds.get(name)
+            return None if kind is None else UNIT if isinstance(kind, Bool) else span_of(kind)
+        case Apply(Op.SELECT, (Var(name), Const(int() as index))):
+            return _element(kinds.get(name), index)
+        case Apply(op, args):
+            spans = [term_span(a, kinds) for a in args]
+            known = [s for s in spans if s is not None and s.low is not None and s.high is not None]
+            if len(known) != len(spans) or op not in RULES:
+                return None
+            return RULES[op](known)
+
+
+def _element(kind: Kind | None, index: int) -> Span | None:
+    if not isinstance(kind, Array) or not 0 <= index < kind.length:
+        return None
+    return UNIT if isinstance(kind.element, Bool) else span_of(kind.element)
+
+
+def _ends(span: Span) -> tuple[Fraction, Fraction]:
+    assert span.low is not None
+    assert span.high is not None
+    return span.low, span.high
+
+
+def _plus(left: Span, right: Span) -> Span:
+    (a, b), (c, d) = _ends(left), _ends(right)
+    return Span(a + c, b + d)
+
+
+def _negated(span: Span) -> Span:
+    low, high = _ends(span)
+    return Span(-high, -low)
+
+
+def _times(left: Span, right: Span) -> Span:
+    products = [x * y for x in _ends(left) for y in _ends(right)]
+    return Span(min(products), max(products))
+
+
+def _quotient(spans: list[Span]) -> Span | None:
+    low, high = _ends(spans[1])
+    if low <= 0 <= high:
+        return None
+    return _times(spans[0], Span(1 / high, 1 / low))
+
+
+def _absolute(spans: list[Span]) -> Span:
+    low, high = _ends(spans[0])
+    least = Fraction(0) if low <= 0 <= high else min(abs(low), abs(high))
+    return Span(least, max(abs(low), abs(high)))
+
+
+def _hull(spans: list[Span]) -> Span:
+    ends = [_ends(s) for s in spans]
+    return Span(min(low for low, _ in ends), max(high for _, high in ends))
+
+
+def _least(spans: list[Span]) -> Span:
+    ends = [_ends(s) for s in spans]
+    return Span(min(low for low, _ in ends), min(high for _, high in ends))
+
+
+def _largest(spans: list[Span]) -> Span:
+    ends = [_ends(s) for s in spans]
+    return Span(max(low for low, _ in ends), max(high for _, high in ends))
+
+
+def _truth(_: list[Span]) -> Span:
+    return UNIT
+
+
+RULES: dict[Op, Callable[[list[Span]], Span | None]] = {
+    Op.ADD: lambda spans: reduce(_plus, spans),
+    Op.SUB: lambda spans: _plus(spans[0], _negated(spans[1])),
+    Op.NEG: lambda spans: _negated(spans[0]),
+    Op.MUL: lambda spans: reduce(_times, spans),
+    Op.DIV: _quotient,
+    Op.MIN: _least,
+    Op.MAX: _largest,
+    Op.ABS: _absolute,
+    Op.ITE: lambda spans: _hull(spans[1:]),
+    Op.LT: _truth,
+    Op.LE: _truth,
+    Op.EQ: _truth,
+    Op.NOT: _truth,
+    Op.AND: _truth,
+    Op.OR: _truth,
+    Op.IMPLIES: _truth,
+}

@@ -1,0 +1,78 @@
+"""What a search finds: a tipping point or an invariant, with every question that was asked on the way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal, TypeAlias
+
+from surefoot.problem.term import Term
+from surefoot.verdict.verdict import Holds, Proved, Reason, Vacuous, Verdict, Violated
+
+Answer: TypeAlias = Literal["proved", "refuted", "vacuous", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One value of the parameter and the verdict on the problem that it makes."""
+
+    value: Fraction
+    verdict: Verdict
+    certified: bool
+    seconds: float
+    engine: str = ""  # which engine answered, by its reproducible text
+
+    @property
+    def answer(self) -> Answer:
+        return answered(self.verdict, self.certified)
+
+
+@dataclass(frozen=True, slots=True)
+class TippingPoint:
+    """Between these two values a property stops to hold; None: no value in the range is of that kind."""
+
+    statement: str  # the bounds at the last proved value, as an inequality
+    proved: Trial | None
+    refuted: Trial | None
+    precision: Fraction
+    trials: tuple[Trial, ...]  # in the order in which they were asked
+    stopped: str = ""  # why the two values are further apart than the precision
+    reason: Reason | None = None  # ... in one word, if there is one
+    condition: Term | None = None  # what is proved of every state
+
+    @property
+    def reached(self) -> bool:
+        return not self.stopped
+
+
+@dataclass(frozen=True, slots=True)
+class Obligation:
+    """A question about an invariant: starts inside, bad states outside, or closed under steps."""
+
+    name: str
+    verdict: Verdict
+    certified: bool
+    seconds: float
+    engine: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Invariant:
+    """A condition that holds at the start, that no step leaves, and that excludes every bad state."""
+
+    condition: Term
+    obligations: tuple[Obligation, ...]  # re-checked from scratch
+    candidates: tuple[tuple[str, str], ...]  # what was tried, and what became of it
+
+
+def answered(verdict: Verdict, certified: bool) -> Answer:
+    """What a verdict says about the property itself: only a whole proof counts, only a replayed trace."""
+    match verdict:
+        case Proved() | Holds(as_asked=True):
+            return "proved"
+        case Violated() if certified:
+            return "refuted"
+        case Vacuous():
+            return "vacuous"
+        case _:
+            return "unknown"

@@ -1,0 +1,167 @@
+"""`surefoot invariant`, and its use in `surefoot check`: text, JSON, picture, exit codes, bad use."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from tests.cli.conftest import Command
+
+from surefoot.problem.problem import Problem
+from surefoot.run import verify
+from surefoot.verdict.verdict import Result
+
+COUNTER = """
+name = "counter"
+initial = "n = 0"
+[variables]
+n = "int 0..9"
+[[edges]]
+action = "up"
+guard = "n < 9"
+chosen = { by = "int 0..2" }
+updates = { n = "min(n + by, 4)" }
+[policy.program]
+branches = [{ action = "up" }]
+[properties]
+low = "never n > 6"
+"""
+
+
+@pytest.fixture
+def counter(tmp_path: Path) -> Path:
+    model = tmp_path / "counter.toml"
+    model.write_text(COUNTER)
+    return model
+
+
+def test_the_bound_of_an_output_is_found_drawn_and_written(toy: Path, command: Command) -> None:
+    result, picture = toy.with_name("result.json"), toy.with_name("search.svg")
+    asked = ("--property", "never output[0] >= 13 at the start", "--tighten", "output[0]<=")
+    more = ("--between", "-62", "2", "--precision", "0.5", "--json", result, "--plot", picture, "--quiet")
+    code, out, _ = command("invariant", toy, *asked, *more)
+    assert code == 0
+    first, *lines = out.splitlines()
+    assert first.startswith("found output[0] <= ")
+    assert any(line.startswith("  proved    at ") for line in lines)
+    assert any("trace replayed step by step" in line for line in lines if line.startswith("  refuted   at "))
+    data = json.loads(result.read_text())
+    found = data["verdict"]["artifact"]
+    assert data["verdict"]["kind"] == "found"
+    assert (found["kind"], found["reached"], found["precision"]) == ("tipping point", True, "0.5")
+    assert 0 < float(found["proved"]["value"]) - float(found["refuted"]["value"]) <= 0.5
+    assert found["refuted"]["verdict"]["trace"]["states"]
+    assert found["condition"] == found["statement"]
+    assert {t["answer"] for t in found["trials"]} >= {"proved", "refuted"}
+    root = ElementTree.fromstring(picture.read_text())
+    marks = [e for e in root.iter() if e.tag.endswith("title")]
+    assert len(marks) == len(found["trials"])
+
+
+def test_an_invariant_is_found_and_assumed_in_a_later_proof(counter: Path, command: Command) -> None:
+    result = counter.with_name("invariant.json")
+    code, out, _ = command("invariant", counter, "--inductive", "n<=", "0", "9", "--precision", "1",
+                           "--json", result, "--quiet")  # fmt: skip
+    assert code == 0
+    assert out.startswith("found the invariant n <= ")
+    assert "  checked   no step leads out (" in out
+    code, out, _ = command("check", counter, "--assume-invariant", result, "--quiet")
+    assert "with an invariant that was proved first: n <= " in out
+    assert code in (0, 3)
+    data = json.loads(result.read_text())
+    data["verdict"]["artifact"]["condition"] = "n <= 3"
+    result.write_text(json.dumps(data))
+    code, _, err = command("check", counter, "--assume-invariant", result, "--quiet")
+    assert code == 2
+    assert "the assumed invariant is wrong" in err
+    data["verdict"]["artifact"]["condition"] = "n <="
+    result.write_text(json.dumps(data))
+    assert command("check", counter, "--assume-invariant", result)[0] == 2
+    result.write_text("{}")
+    assert command("check", counter, "--assume-invariant", result)[0] == 2
+    result.write_text("nothing")
+    assert command("check", counter, "--assume-invariant", result)[0] == 2
+
+
+def test_a_range_in_which_the_property_fails_everywhere(counter: Path, command: Command) -> None:
+    failing = ("--property", "never n >= 0", "--tighten", "n<=", "--between", "3", "9", "--precision", "1")
+    code, out, _ = command("invariant", counter, *failing, "--quiet")
+    assert code == 1
+    assert out.startswith("violated after 0 steps")
+    code, out, _ = command("invariant", counter, "--tighten", "n>=", "--between", "3", "9", "--quiet")
+    assert code == 3
+    assert out.startswith("vacuous")
+
+
+def test_fewer_inputs_on_the_command_line(toy: Path, command: Command) -> None:
+    asked = ("--property", "never output[0] >= 60 at the start", "--quiet")
+    code, out, _ = command("check", toy, *asked, "--abstract", "keep=x1")
+    assert code in (0, 3)
+    assert "proved with 1 of 2 inputs" in out.splitlines()[0]
+    code, out, _ = command("check", toy, *asked, "--abstract", "auto")
+    assert "depends only on: nothing" in out
+    assert command("check", toy, *asked, "--abstract", "free=x3")[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ((), "what should move?"),
+        (("--tighten", "n<=", "--inductive", "n<=", "0", "9"), "what should move?"),
+        (("--tighten", "n<="), "where should the bound move?"),
+        (("--tighten", "n<=", "--between", "0", "x"), "`x` is not a number"),
+        (("--tighten", "n<=", "--between", "5", "2"), "not below"),
+        (("--tighten", "m<=", "--between", "0", "9"), "`m`"),
+        (("--tighten", "n<=", "--between", "0", "9", "--precision", "0"), "not positive"),
+        (("--tighten", "n<=", "--between", "0", "9", "--json", "nowhere/x.json"), "does not exist"),
+        (("--tighten", "n<=", "--between", "0", "9", "--plot", "nowhere/x.svg"), "does not exist"),
+    ],
+)
+def test_bad_use_is_one_line(options: tuple[str, ...], why: str, counter: Path, command: Command) -> None:
+    code, out, err = command("invariant", counter, *options, "--quiet")
+    assert (code, out) == (2, "")
+    assert why in err
+    assert err.count("\n") == 1
+
+
+def test_studies_can_be_named(command: Command) -> None:
+    asked = ("--tighten", "output[0]<=", "--between", "0", "32", "--precision", "5", "--quiet")
+    code, out, _ = command("invariant", "toy/always-positive", *asked)
+    assert code == 0
+    assert out.startswith("found output[0] <= ")
+    assert "toy has no problem" in command("invariant", "toy/nothing", *asked)[2].replace("`", "")
+    assert "needs a network" in command("invariant", "aurora/safety-excellent", *asked)[2]
+    assert "has its own policy" in command("invariant", "toy/always-positive", "--policy", "x", *asked)[2]
+    assert "no parameter" in command("invariant", "toy/always-positive", "--const", "e=1", *asked)[2]
+
+
+def test_an_interrupt_writes_what_is_known(
+    counter: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def interrupted(problem: Problem, *given: Any, **named: Any) -> Result:
+        asked.append(problem)
+        if len(asked) == 3:
+            raise KeyboardInterrupt
+        return verify(problem, *given, **named)
+
+    monkeypatch.setattr("surefoot.search.verify", interrupted)
+    result = counter.with_name("result.json")
+    moving = ("--property", "never n > 3", "--tighten", "n<=", "--between", "1", "9", "--precision", "1")
+    code, out, _ = command("invariant", counter, *moving, "--json", result, "--quiet")
+    assert code == 130
+    assert "gap       wider than 1: stopped by the user" in out
+    found = json.loads(result.read_text())["verdict"]["artifact"]
+    assert (found["proved"]["value"], found["refuted"]["value"]) == ("1", "9")
+    assert (found["reached"], len(found["trials"])) == (False, 2)
+
+
+def test_the_timeout_keeps_the_interval_that_is_known(counter: Path, command: Command) -> None:
+    moving = ("--property", "never n > 3", "--tighten", "n<=", "--between", "1", "9", "--precision", "1")
+    code, out, _ = command("invariant", counter, *moving, "--timeout", "0.000001", "--quiet")
+    assert code == 3
+    assert out.startswith("unknown (timeout)")

@@ -1,0 +1,66 @@
+"""Invariants A and B of whiRL 2.0 and the inputs that a proof needs, on the published Aurora network."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from surefoot.engines.bmc import Bmc
+from surefoot.formats.onnx import read_onnx
+from surefoot.problem.network import Network
+from surefoot.problem.problem import Problem
+from surefoot.search import Asking, find_tipping_point, verify_abstracted
+from surefoot.solve.native import Native
+from surefoot.studies.aurora.problem import safety_excellent, safety_shallow_buffer
+from surefoot.transform.naming import parse_request
+from surefoot.transform.tighten import parse_tighten
+from surefoot.verdict.artifact import TippingPoint
+from surefoot.verdict.verdict import Found, Holds, Proved
+from surefoot.work.budget import Budget
+
+pytestmark = pytest.mark.shared_data
+
+
+@pytest.fixture
+def original(shared_data: Path) -> Network:
+    return read_onnx(shared_data / "policies" / "aurora_icml" / "aurora_icml.onnx")
+
+
+def ends(problem: Problem, text: str, low: str, high: str, precision: str) -> tuple[Fraction, Fraction]:
+    between, asking = (Fraction(low), Fraction(high)), Asking(Bmc(Native()), Budget(120))
+    tighten = parse_tighten(text, problem)
+    _, result = find_tipping_point(problem, tighten, between, Fraction(precision), asking)
+    assert isinstance(result.verdict, Found)
+    found = result.verdict.artifact
+    assert isinstance(found, TippingPoint)
+    assert found.reached
+    assert found.proved is not None
+    assert found.refuted is not None
+    assert found.refuted.certified
+    return found.proved.value, found.refuted.value
+
+
+def test_invariant_a_the_least_rate_change_in_excellent_conditions(original: Network) -> None:
+    """Algorithm 1 at epsilon 0.01: gradient search finds 0.135 and nothing below."""
+    assert ends(safety_excellent(original), "output[0]>=", "0", "1", "0.01") == (
+        Fraction("0.13"),
+        Fraction("0.14"),
+    )
+
+
+def test_invariant_b_from_which_send_ratio_on_the_rate_is_decreased(original: Network) -> None:
+    """Algorithm 2 at epsilon 0.01 with largest send ratio 10 and the paper's precision of 1."""
+    assert ends(safety_shallow_buffer(original), "send_ratio>=", "2", "10", "1") == (5, 4)
+
+
+def test_the_proof_needs_two_of_thirty_inputs(original: Network) -> None:
+    """Excellent conditions (0.01) in the two newest gradients are enough if all else keeps twice as much."""
+    problem = safety_excellent(original)
+    twice = "auto=latency_gradient@-0.02:0.02,latency_ratio@1:1.02"
+    request = parse_request(twice, problem)
+    result = verify_abstracted(problem, request.freed, Asking(Bmc(Native()), Budget(60)), request.ranges)
+    assert isinstance(result.verdict, Holds | Proved)
+    assert any("proved with 2 of 30 inputs" in note for note in result.notes)
+    assert any("depends only on: latency_gradient_8..9" in note for note in result.notes)
