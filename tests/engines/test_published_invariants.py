@@ -53,7 +53,7 @@ def test_invariant_a_the_least_rate_change_in_excellent_conditions(original: Net
 
 
 def test_invariant_b_from_which_send_ratio_on_the_rate_is_decreased(original: Network) -> None:
-    """Algorithm 2 at epsilon 0.01 with largest send ratio 10; at 5 the proof is long, `docs/papers.md` has it."""
+    """Algorithm 2 at epsilon 0.01 with largest send ratio 10; at 5 the proof takes long to check."""
     assert ends(safety_shallow_buffer(original), "send_ratio>=", "2", "10", "2") == (6, 4)
 
 
