@@ -201,4 +201,4 @@ def _times(coefficient: Fraction, bounds: Interval) -> Interval:
 
 
 def _fraction(value: int | Fraction | None) -> Fraction | None:
-    return None if value is None else Fraction(value)
+    return value if value is None or type(value) is Fraction else Fraction(value)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import reduce
+from functools import lru_cache, reduce
 
 from surefoot.errors import Unsupported
 from surefoot.problem.meaning.evaluate import evaluate
@@ -30,12 +30,16 @@ class Linear:
         return self.constant + sum((c * Fraction(values[n]) for n, c in self.coefficients), Fraction(0))
 
 
+_ONE, _MINUS_ONE = Fraction(1), Fraction(-1)
+
+
 def constant(value: bool | int | Fraction) -> Linear:
-    return Linear((), Fraction(value))
+    return Linear((), value if type(value) is Fraction else Fraction(value))
 
 
+@lru_cache(1 << 12)  # the inputs of one network call are those of the next
 def variable(name: str) -> Linear:
-    return Linear(((name, Fraction(1)),))
+    return Linear(((name, _ONE),))
 
 
 def plus(left: Linear, right: Linear) -> Linear:
@@ -50,11 +54,13 @@ def plus(left: Linear, right: Linear) -> Linear:
 def scaled(linear: Linear, factor: Fraction) -> Linear:
     if not factor:
         return Linear()
+    if factor == 1:
+        return linear
     return Linear(tuple((n, c * factor) for n, c in linear.coefficients), linear.constant * factor)
 
 
 def minus(left: Linear, right: Linear) -> Linear:
-    return plus(left, scaled(right, Fraction(-1)))
+    return plus(left, scaled(right, _MINUS_ONE))
 
 
 def as_term(linear: Linear) -> Term:
@@ -96,7 +102,7 @@ def _difference(term: Apply) -> Linear:
 
 
 def _negation(term: Apply) -> Linear:
-    return scaled(linearise(term.args[0]), Fraction(-1))
+    return scaled(linearise(term.args[0]), _MINUS_ONE)
 
 
 def _product(term: Apply) -> Linear:

@@ -54,7 +54,11 @@ def lower(query: Query) -> Lowered:
     lowering = Lowering(Auxiliaries(query.quantities))
     constraints: list[Term] = [lowering.truth(c, True) for c in query.constraints]
     calls = []
+    truths = lowering.made.truths
     for call in query.calls:
+        if all(isinstance(t, Var) and t.name not in truths for t in call.inputs):
+            calls.append(call)
+            continue
         values = [lowering.number(t) for t in call.inputs]
         constraints.extend(v.defined for v in values if v.defined != TRUE)
         inputs = tuple(as_term(v.linear) for v in values)

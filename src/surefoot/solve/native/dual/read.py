@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import inf, nextafter
@@ -137,12 +137,14 @@ def case_of(query: Query, choices: list[Choice], conjuncts: list[Atom], least_in
             remaining.discard(atom)
             definitions.append((next(names_defined), place))
     outputs = {name for call in query.calls for name in call.outputs}
-    free = [q.name for q in query.quantities if q.name not in known.defined and q.name not in outputs]
+    free = dict.fromkeys(
+        q.name for q in query.quantities if q.name not in known.defined and q.name not in outputs
+    )
     inputs = tuple(
         tuple(substituted(linearise(term), known.defined) for term in call.inputs) for call in query.calls
     )
     read = {name for forms in inputs for form in forms for name, _ in form.coefficients}
-    if len(read) < least_inputs or not read <= set(free):
+    if len(read) < least_inputs or not read <= free.keys():
         return None
     box = declared(query.quantities)
     for atom in conjuncts:
@@ -169,12 +171,12 @@ def case_of(query: Query, choices: list[Choice], conjuncts: list[Atom], least_in
     return Case(query, choices, definitions, known.defined, tuple(free), bounds, query.calls, inputs, kept)
 
 
-def _always(atom: Atom, box: Mapping[str, Interval], free: Sequence[str]) -> bool:
+def _always(atom: Atom, box: Mapping[str, Interval], free: Container[str]) -> bool:
     """Whether an atom over free quantities holds in the whole box."""
     return all(name in free for name, _ in atom.linear.coefficients) and simplify(atom, box) == All()
 
 
-def _narrow(atom: Atom, free: Sequence[str], box: dict[str, Interval]) -> None:
+def _narrow(atom: Atom, free: Container[str], box: dict[str, Interval]) -> None:
     """A comparison with one free quantity bounds it."""
     if len(atom.linear.coefficients) != 1 or atom.linear.coefficients[0][0] not in free:
         return
@@ -248,29 +250,49 @@ def _reading(case: Case, place: Mapping[str, int], size: Array) -> Reading:
     single = case.calls[0].float32
     shape = (len(case.calls), case.calls[0].network.width)
     maps, shift, errors = np.zeros((*shape, len(size))), np.zeros(shape), np.zeros(shape)
+    alone: list[tuple[int, int, int]] = []
     for t, forms in enumerate(case.inputs):
         for i, form in enumerate(forms):
+            name = _variable(form)
+            if name is not None and not (single and not _is_single(kinds[name])):
+                alone.append((t, i, place[name]))
+                continue
             shift[t, i], errors[t, i] = _near(form.constant)
             for name, exact in form.coefficients:
                 near, missed = _near(exact)
                 maps[t, i, place[name]] = near
                 errors[t, i] += missed * size[place[name]]
-            kind = kinds[form.coefficients[0][0]] if len(form.coefficients) == 1 else None
-            alone = isinstance(kind, Real) and kind.float32 and form.coefficients[0][1] == 1
-            if single and not (alone and not form.constant):
+            if single:
                 largest = np.abs(maps[t, i]) @ size + abs(shift[t, i]) + errors[t, i]
                 errors[t, i] += (_SINGLE_UNIT * largest + _SINGLE_TINY) * (1 + 1e-9)
+    if alone:
+        maps[tuple(np.array(alone).T)] = 1.0
     errors *= 1 + 1e-12
     return Reading(maps, shift, errors, single)
+
+
+def _variable(form: Linear) -> str | None:
+    """The name, if the form is a quantity alone."""
+    if len(form.coefficients) != 1 or form.constant or form.coefficients[0][1] != 1:
+        return None
+    return form.coefficients[0][0]
+
+
+def _is_single(kind: Bool | Int | Real) -> bool:
+    return isinstance(kind, Real) and kind.float32
 
 
 def _near(exact: Fraction) -> tuple[float, float]:
     """The nearest float64 and an upper bound of what it misses."""
     near = float(exact)
+    if near.as_integer_ratio() == (exact.numerator, exact.denominator):
+        return near, 0.0
     missed = abs(exact - Fraction(near))
     return near, float(missed) * (1 + 1e-12) + TINY if missed else 0.0
 
 
 def _below(value: Fraction) -> float:
     near = float(value)
+    if near.as_integer_ratio() == (value.numerator, value.denominator):
+        return near
     return near if near <= value else nextafter(near, -inf)
