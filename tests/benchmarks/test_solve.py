@@ -106,7 +106,8 @@ def test_disjunctions_become_cases() -> None:
 
 def test_generated_questions() -> None:
     names = {q.title for q in questions(None)}
-    assert "aurora 48:5:0.5" in names
+    assert {"aurora 48:5:0.5", "aurora 32x16:8:1.0", "aurora 16x16:1:-0.2", "aurora 64x64:1:1.5"} <= names
+    assert sum(title.startswith("aurora") for title in names) == 58
     query = argmax("16x16:3x2:0")
     assert len(document(query)["cases"]) == 1
     assert query.constraints == argmax("16x16:3x2:0").constraints

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
+from typing import TypeAlias
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from surefoot.problem.network import (
 from surefoot.query.bounds import declared
 from surefoot.query.formula import All, AnyOf, Atom, Formula
 from surefoot.query.linear import Linear, linearise
-from surefoot.query.query import Json, Query
+from surefoot.query.query import Json, Proof, Query
 
 _PAIRING = {
     Pairing.ADD: "sum",
@@ -31,6 +32,40 @@ _PAIRING = {
     Pairing.MAXIMUM: "maximum",
     Pairing.DIVIDE: "quotient",
 }
+
+
+Text: TypeAlias = tuple[Json, tuple[Json, ...]]  # claim and cases
+
+
+class WrittenLater(Proof):
+    """A proof whose text is written when somebody first reads it; what is pickled is the text."""
+
+    __slots__ = ("_text", "_write")
+    _text: Text | None
+    _write: Callable[[], Text]
+
+    def __init__(self, arithmetic: str, write: Callable[[], Text]) -> None:
+        for name, value in (("arithmetic", arithmetic), ("_write", write), ("_text", None)):
+            object.__setattr__(self, name, value)
+
+    def _read(self) -> Text:
+        found = self._text
+        if found is None:
+            found = self._write()
+            object.__setattr__(self, "_text", found)
+            object.__setattr__(self, "_write", None)  # and what it is written from
+        return found
+
+    @property
+    def claim(self) -> Json:
+        return self._read()[0]
+
+    @property
+    def cases(self) -> tuple[Json, ...]:
+        return self._read()[1]
+
+    def __reduce__(self) -> tuple[type[Proof], tuple[Json, str, tuple[Json, ...]]]:
+        return Proof, (self.claim, self.arithmetic, self.cases)
 
 
 def claim(query: Query, formulas: Sequence[Formula]) -> Json:

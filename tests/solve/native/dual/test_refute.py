@@ -11,7 +11,8 @@ from tests.solve.native.dual.instances import least_violation, random_question, 
 
 from surefoot.solve.native.dual import Candidate, GaveUp, Refuted, Settings, Steps, layered, refute
 from surefoot.solve.native.dual.layered import evaluate
-from surefoot.solve.native.dual.search import Limit, needed
+from surefoot.solve.native.dual.search import needed
+from surefoot.solve.native.dual.state import Limit
 
 MOST = 1500
 REPEATED_INPUTS = (2132, 2482)  # a copy reads an input twice: its way must not be paid twice in a clip
@@ -32,6 +33,21 @@ def test_agrees_with_mixed_integer_programming(block: int) -> None:
             assert not isinstance(unwanted, Candidate), seed
             decided += isinstance(wanted, Candidate) + isinstance(unwanted, Refuted)
     assert decided >= 48  # of at least 54
+
+
+def test_looking_ahead_agrees_with_mixed_integer_programming() -> None:
+    at_once = Settings(patience=(0, 0), log=True)
+    decided = 0
+    for seed in range(60, 80):
+        problem = random_question(seed)
+        least = least_violation(problem)
+        for margin in (0.5, 1e-2):
+            wanted = refute(shifted(problem, least + margin), at_once, MOST)
+            assert not isinstance(wanted, Refuted), seed
+            unwanted = refute(shifted(problem, least - margin), at_once, MOST)
+            assert not isinstance(unwanted, Candidate), seed
+            decided += isinstance(wanted, Candidate) + isinstance(unwanted, Refuted)
+    assert decided >= 72  # of 80
 
 
 def test_the_order_of_copies_inputs_and_neurons_does_not_matter() -> None:

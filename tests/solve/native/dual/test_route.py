@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
+from copy import copy
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 from time import monotonic
@@ -22,7 +24,7 @@ from surefoot.query.formula import normal, sharpen
 from surefoot.query.lower import lower
 from surefoot.query.query import Answer, NetworkCall, Proof, Quantity, Query, Sat, Undecided, Unsat, Why
 from surefoot.query.satisfies import satisfies
-from surefoot.solve.native.dual.route import attempt
+from surefoot.solve.native.dual.route import Neurons, attempt
 from surefoot.solve.native.solver import decide
 
 
@@ -246,6 +248,42 @@ def test_clauses_are_propagated() -> None:
             assert checked(answer).accepted
             refuted += 1
     assert refuted >= 2
+
+
+def window_query(least: float) -> Query:
+    """Three copies of a network on a sliding window: can all outputs be at least so large?"""
+    random = np.random.default_rng(3)
+    network = relu_network(random, 8, 12, 8, 1)
+    names = [f"x{i}" for i in range(12)]
+    quantities = [Quantity(n, Real(Fraction(-1), Fraction(1))) for n in names]
+    quantities += [Quantity(f"y{t}", Real()) for t in range(3)]
+    calls = [
+        NetworkCall(network, tuple(Var(n) for n in names[2 * t : 2 * t + 8]), (f"y{t}",)) for t in range(3)
+    ]
+    wish = tuple(Var(f"y{t}") >= Const(Fraction(least)) for t in range(3))
+    return Query(tuple(quantities), wish, tuple(calls))
+
+
+@pytest.mark.parametrize("least", [2.0, 1.75])
+def test_a_search_that_looks_ahead_has_a_certificate(least: float) -> None:
+    query = window_query(least)
+    search = Neurons(query, tuple(normal(c) for c in query.constraints))
+    search.settings = replace(search.settings, patience=(0, 0))
+    answer = search(monotonic() + 60)
+    assert isinstance(answer, Unsat)
+    assert checked(answer).accepted
+
+
+def test_a_proof_that_is_written_later_is_the_same_in_another_process() -> None:
+    answer = decide(window_query(2.0))
+    assert isinstance(answer, Unsat)
+    assert answer.proof is not None
+    there = copy(answer.proof)  # by what pickle takes, too
+    assert type(there) is Proof
+    assert there.claim == answer.proof.claim
+    assert there.cases == answer.proof.cases
+    assert there.arithmetic == answer.proof.arithmetic
+    assert answer.proof.cases is answer.proof.cases  # written once
 
 
 def checked(answer: Unsat) -> Verdict:

@@ -7,7 +7,8 @@ query. A batch of up to 256 sub-domains is
   narrowed by its newest splits, bounded in its deeper layers (bounds), bounded by duality with a few steps of
   ascent (ascend, kernel), contracted and clipped by the best inequality found (bounds), and split at the
   neuron with the costliest relaxation (branch); without undecided neurons a linear program delivers the
-  multipliers (program). Where rows are like clauses, boxes are first shrunk by each of them (propagate). Now
+  multipliers (program). A search that takes long begins once more and tries several neurons before it splits
+  one (divide). Where rows are like clauses, boxes are first shrunk by each of them (propagate). Now
   and then an attack goes downhill from where the relaxation is best (attack).
 
 Rigour. Weights, rows and offsets are exact float64 numbers. Bounds and boxes are widened, and dual bounds
@@ -23,6 +24,7 @@ are multiples of powers of two, slopes of 1/128, so the checker sees the numbers
 
 from surefoot.solve.native.dual.bounding.ascend import Steps
 from surefoot.solve.native.dual.layered import Layered, layered
-from surefoot.solve.native.dual.search import Answer, Candidate, GaveUp, Refuted, Settings, refute
+from surefoot.solve.native.dual.search import refute
+from surefoot.solve.native.dual.state import Answer, Candidate, GaveUp, Refuted, Settings
 
 __all__ = ["Answer", "Candidate", "GaveUp", "Layered", "Refuted", "Settings", "Steps", "layered", "refute"]

@@ -1,4 +1,4 @@
-"""Which neurons of a sub-domain are worth a tighter bound, and which one to split."""
+"""Which neurons of a sub-domain are worth a tighter bound, and which ones to split."""
 
 from __future__ import annotations
 
@@ -35,17 +35,15 @@ def _gap(lower: Array, upper: Array) -> Array:
     return found
 
 
-def best_neurons(c: Compiled, domains: Domains, a: Ascent, weight: Array | float) -> Indices:
-    """The neuron of each open sub-domain whose relaxation may cost most; -1 if no neuron is undecided.
+def scores(c: Compiled, domains: Domains, a: Ascent, weight: Array | float) -> Array:
+    """What the relaxation of each neuron of each open sub-domain may cost; -1 where it is decided.
 
     The cost is the coefficient times the largest gap between chord and ReLU. Where the line below is in use
     it counts little: its slope is free to fit. What other rows might need counts as little.
     """
-    undecided = domains.phase == 0
     gap = _gap(domains.lower, domains.upper)
     score = weight * gap * (np.maximum(-a.after, 0.001 * a.after) + 0.001 * c.chordal) + TINY
-    best = np.where(undecided, score, -1.0).argmax(axis=1)
-    found: Indices = np.where(undecided.any(axis=1), best, -1)
+    found: Array = np.where(domains.phase == 0, score, -1.0)
     return found
 
 

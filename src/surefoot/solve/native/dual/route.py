@@ -9,35 +9,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from time import monotonic
 
 import numpy as np
 
 from surefoot.network.outward import Array
 from surefoot.problem.meaning.evaluate import Undefined
-from surefoot.query.claim import claim
+from surefoot.query.claim import WrittenLater, claim
 from surefoot.query.formula import Formula
 from surefoot.query.query import Answer, Json, Number, Proof, Query, Sat, Undecided, Unsat, Why
 from surefoot.solve.native.dual.attack import descend
+from surefoot.solve.native.dual.bounding.kernel import Compiled
 from surefoot.solve.native.dual.layered import Layered, with_rows
-from surefoot.solve.native.dual.log import Naming, certificate_steps
+from surefoot.solve.native.dual.log import Log, Naming, certificate_steps
 from surefoot.solve.native.dual.read import Case, alternatives, case_of, chain, question
-from surefoot.solve.native.dual.search import (
-    Candidate,
-    GaveUp,
-    Limit,
-    Refuted,
-    Search,
-    Settings,
-    needed,
-    resumed,
-    started,
-)
+from surefoot.solve.native.dual.search import needed, resumed, started
+from surefoot.solve.native.dual.state import Candidate, GaveUp, Limit, Refuted, Search, Settings
 from surefoot.solve.native.witness import satisfied
 
 LEAST_INPUTS = 7  # below, splitting inputs is better
 MOST_CASES = 16
 _FIRST_WORK = 60_000  # neurons times sub-domains of a search by neurons before the other one starts
+_MANY_INPUTS, _PATIENT = 20, 10  # inputs with which the other one rarely wins: times as much work before it
 _LEAST_SECONDS = 0.25  # of the other one
 _NEEDED_STEPS = 2  # of ascent to see that a row says nothing
 _BYTES = 900_000_000  # of sub-domains that wait
@@ -88,7 +82,7 @@ class Neurons:
     ) -> None:
         self.query, self.formulas = query, formulas
         self.cases = _cases(query, formulas, least_inputs)
-        self.proved: list[Json] = []
+        self.proved: list[Callable[[], Json]] = []
         self.refuted = 0
         self.deadline = 0.0
         self.running: tuple[Search, Naming, _Tried] | None = None
@@ -125,13 +119,15 @@ class Neurons:
                 case Refuted(compiled, log, _):
                     self.refuted, self.running = self.refuted + 1, None
                     if log.wanted:
-                        self.proved.append({**case.frame(), "steps": certificate_steps(compiled, log, names)})
+                        self.proved.append(partial(_written, case, compiled, log, names))
         return Unsat(self._proof() if len(self.proved) == len(self.cases) else None)
 
     def first_nodes(self) -> int:
         """How many sub-domains to look at before something else is tried."""
         neurons = sum(sum(call.network.widths()[2:-1:2]) for call in self.query.calls)
-        return max(100, _FIRST_WORK // max(neurons, 1))
+        inputs = min((len(case.names) for case in self.cases or ()), default=0)
+        work = _FIRST_WORK * (_PATIENT if inputs >= _MANY_INPUTS else 1)
+        return max(100, work // max(neurons, 1))
 
     def _started(self, case: Case) -> tuple[Search, Naming, _Tried] | None:
         layers = chain(self.query.calls[0].network)
@@ -153,7 +149,12 @@ class Neurons:
         if not single and any(any(call.slack) for call in self.query.calls):
             return None  # the format has no slack
         arithmetic = "float32" if single else "real"
-        return Proof(claim(self.query, self.formulas), arithmetic, tuple(self.proved))
+        query, formulas, cases = self.query, self.formulas, tuple(self.proved)
+        return WrittenLater(arithmetic, lambda: (claim(query, formulas), tuple(case() for case in cases)))
+
+
+def _written(case: Case, compiled: Compiled, log: Log, names: Naming) -> Json:
+    return {**case.frame(), "steps": certificate_steps(compiled, log, names)}
 
 
 class _Tried:

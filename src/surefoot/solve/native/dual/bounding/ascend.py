@@ -31,7 +31,7 @@ _HUGE = 1e300  # a bound beyond it comes from an overflow and proves nothing
 class Steps:
     """How to ascend."""
 
-    count: int = 8
+    count: int = 6
     length: float = 0.25  # of the first step, for slopes; later ones get shorter
     row_length: float = 3.0  # relative to it, for the exponents of the row weights
     multiplier_length: float = 3.0  # relative to it and to a typical coefficient

@@ -1,0 +1,106 @@
+"""The running search: its settings, what it keeps, and how it can end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum
+
+import numpy as np
+
+from surefoot.network.outward import Array
+from surefoot.solve.native.dual.bounding.ascend import Steps
+from surefoot.solve.native.dual.bounding.domains import Stack
+from surefoot.solve.native.dual.bounding.kernel import Compiled
+from surefoot.solve.native.dual.layered import evaluate
+from surefoot.solve.native.dual.log import Log
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How to search. The same settings give the same search, unless `expired` cuts it short."""
+
+    batch: int = 256
+    steps: Steps = field(default_factory=Steps)
+    most_open: int = 100_000  # sub-domains waiting, a bound of the memory
+    again: float = 0.2  # a box that lost this share of some width is tried again before it is split
+    most_rounds: int = 2
+    patience: tuple[int, int] = (2000, 400)
+    """How many sub-domains, with one hidden layer and with several, before the search begins once more."""
+    log: bool = False
+    seed: int = 0  # of the attack
+    expired: Callable[[], bool] = lambda: False
+    progress: Callable[[int, int, float], None] = lambda nodes, waiting, bound: None
+    accepts: Callable[[Array], bool] = lambda point: True  # whether a point really is a solution
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Refuted:
+    """No point satisfies all rows, in exact arithmetic."""
+
+    compiled: Compiled
+    log: Log
+    nodes: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidate:
+    """A point that satisfies all rows in float64; to be checked exactly by whoever asked."""
+
+    point: Array
+    nodes: int
+
+
+class Limit(Enum):
+    """What ended a search before its end."""
+
+    TIME = "time is up"
+    OPEN = "too many sub-domains are waiting"
+    NODES = "too many sub-domains were looked at"
+    TIES = "some sub-domains without undecided neurons are ties"
+    RANGE = "values of the network may leave the range of float64"
+
+
+@dataclass(frozen=True, slots=True)
+class GaveUp:
+    open: int
+    bound: float  # the least bound seen among the open sub-domains; they would be closed by a positive one
+    why: Limit
+    nodes: int
+
+
+Answer = Refuted | Candidate | GaveUp
+
+
+@dataclass(slots=True)
+class Search:
+    """The running search."""
+
+    c: Compiled
+    settings: Settings
+    log: Log
+    stack: Stack
+    random: np.random.Generator
+    nodes: int = 0
+    batches: int = 0
+    next_attack: int = 1
+    propagates: bool = False  # whether boxes are shrunk by every row before anything else
+    next_trial: int = 15
+    unresolved: int = 0
+    worst: float = np.inf
+    found: Array | None = None
+    looks_ahead: bool = False  # whether neurons to split are tried before one is chosen
+
+
+def tried(s: Search, points: Array, low: Array, high: Array) -> bool:
+    """Keep the first of these points that satisfies all rows."""
+    problem = s.c.problem
+    points = np.where(problem.whole, np.rint(points), points)
+    points = np.minimum(np.maximum(points, low), high)
+    good = (evaluate(problem, points)[0] <= 0.0).all(axis=1)
+    for i in np.flatnonzero(good).tolist():
+        # Once more alone: another order of summation may decide a tie otherwise.
+        if (evaluate(problem, points[i : i + 1])[0] <= 0.0).all() and s.settings.accepts(points[i]):
+            s.found = points[i]
+            return True
+    return False
