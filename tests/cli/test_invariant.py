@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -38,6 +40,18 @@ def counter(tmp_path: Path) -> Path:
     return model
 
 
+@pytest.fixture
+def stored(toy: Path, command: Command, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """A tipping point whose proof is certified, as it is stored."""
+    result = toy.with_name("stored.json")
+    asked = ("--property", "never output[0] >= 13 at the start", "--tighten", "output[0]<=")
+    more = ("--between", "-62", "2", "--precision", "32", "--solver", "native", "--json", result, "--quiet")
+    command("invariant", toy, *asked, *more)
+    data: dict[str, Any] = json.loads(result.read_text())
+    assert data["certified"] is True
+    return data
+
+
 def test_the_bound_of_an_output_is_found_drawn_and_written(toy: Path, command: Command) -> None:
     result, picture = toy.with_name("result.json"), toy.with_name("search.svg")
     asked = ("--property", "never output[0] >= 13 at the start", "--tighten", "output[0]<=")
@@ -59,6 +73,33 @@ def test_the_bound_of_an_output_is_found_drawn_and_written(toy: Path, command: C
     root = ElementTree.fromstring(picture.read_text())
     marks = [e for e in root.iter() if e.tag.endswith("title")]
     assert len(marks) == len(found["trials"])
+
+
+@pytest.mark.parametrize(
+    ("edit", "word"),
+    [
+        (lambda d: None, "accepted"),
+        (lambda d: d["artifact"].update(statement="output[0] <= -50"), "rejected"),
+        (lambda d: d["artifact"]["proved"].update(value="-50"), "rejected"),
+        (lambda d: d["artifact"]["refuted"].update(value="50"), "rejected"),
+        (lambda d: d["artifact"]["refuted"]["verdict"]["trace"]["states"][0].update(x1="5"), "rejected"),
+        (lambda d: d["artifact"].pop("proved"), "rejected"),
+        (lambda d: d["artifact"]["refuted"].update(verdict={"kind": "vacuous", "why": ""}), "rejected"),
+        (lambda d: d["certificate"]["content"]["claim"]["problem"].update(name="other"), "rejected"),
+        (lambda d: d.update(certificate=None), "not certified"),
+        (lambda d: d["artifact"].update(kind="something"), "not certified"),
+    ],
+)
+def test_the_evidence_of_a_search_is_checked_again(
+    edit: Callable[[Any], None], word: str, toy: Path, command: Command, stored: dict[str, Any]
+) -> None:
+    data = deepcopy(stored)
+    edit(data["verdict"])
+    result = toy.with_name("result.json")
+    result.write_text(json.dumps(data))
+    code, out, _ = command("certify", result)
+    assert out.startswith(f"{word}: toy/"), out
+    assert code == {"accepted": 0, "rejected": 1, "not certified": 3}[word]
 
 
 def test_an_invariant_is_found_and_assumed_in_a_later_proof(counter: Path, command: Command) -> None:
@@ -88,9 +129,17 @@ def test_an_invariant_is_found_and_assumed_in_a_later_proof(counter: Path, comma
 
 def test_a_range_in_which_the_property_fails_everywhere(counter: Path, command: Command) -> None:
     failing = ("--property", "never n >= 0", "--tighten", "n<=", "--between", "3", "9", "--precision", "1")
-    code, out, _ = command("invariant", counter, *failing, "--quiet")
+    result = counter.with_name("result.json")
+    code, out, _ = command("invariant", counter, *failing, "--json", result, "--quiet")
     assert code == 1
     assert out.startswith("violated after 0 steps")
+    accepted = "accepted: counter/property: the trace replays exactly\n"
+    assert command("certify", result)[:2] == (0, accepted)
+    data = json.loads(result.read_text())
+    assert (data["source"]["tighten"], data["source"]["at"]) == ("n<=", "3")
+    data["source"]["at"] = "-1"
+    result.write_text(json.dumps(data))
+    assert command("certify", result)[0] in (1, 2)  # nothing is left of the problem there
     code, out, _ = command("invariant", counter, "--tighten", "n>=", "--between", "3", "9", "--quiet")
     assert code == 3
     assert out.startswith("vacuous")

@@ -15,11 +15,12 @@ from surefoot.certify.execution.canonical import canonical
 from surefoot.certify.replay import replay
 from surefoot.cli.model import Loaded, load_source
 from surefoot.cli.output import sha256
+from surefoot.cli.search_evidence import Evidence, moved
 from surefoot.errors import InvalidProblem
 from surefoot.formats.inert.file import require_file
 from surefoot.formats.result_json import StoredResult, from_json
 from surefoot.transform.discretise import discretise
-from surefoot.verdict.verdict import Proved, Trace
+from surefoot.verdict.verdict import Found, Proved, Trace
 
 LARGEST_BYTES = 1 << 28
 
@@ -61,16 +62,29 @@ def judged(stored: StoredResult, trust_python: bool) -> tuple[str, str]:
         about_runs = stored.result.verdict.certificate.kind == "execution"
         why = other_problem(content, stored, trust_python) if about_runs else foreign(content, stored)
         return accepted(content, Path()) if why is None else ("rejected", why)
+    if isinstance(stored.result.verdict, Found):
+        return judged_search(stored, stored.result.verdict, trust_python)
     if stored.trace is None:
         return "not certified", f"`{stored.kind}` carries no evidence that can be checked"
+    for path, digest in stored.inputs.items():
+        if sha256(Path(path)) != digest:
+            return "rejected", f"`{path}` is not the file that the verdict is about"
+    loaded = moved(load_source(stored.source, trust_python=trust_python), stored.source)
+    if unnamed := sorted(set(loaded.inputs) - set(stored.inputs)):
+        return "rejected", f"the result does not say which `{unnamed[0]}` it is about"
+    why = refutation(stored, loaded, stored.trace)
+    return ("accepted", "the trace replays exactly") if why is None else ("rejected", why)
+
+
+def judged_search(stored: StoredResult, found: Found, trust_python: bool) -> tuple[str, str]:
+    """What the evidence of a search is worth: both ends of a tipping point, or three obligations."""
     for path, digest in stored.inputs.items():
         if sha256(Path(path)) != digest:
             return "rejected", f"`{path}` is not the file that the verdict is about"
     loaded = load_source(stored.source, trust_python=trust_python)
     if unnamed := sorted(set(loaded.inputs) - set(stored.inputs)):
         return "rejected", f"the result does not say which `{unnamed[0]}` it is about"
-    why = refutation(stored, loaded, stored.trace)
-    return ("accepted", "the trace replays exactly") if why is None else ("rejected", why)
+    return Evidence(found, loaded, stored.source, lambda c: accepted(c, Path())).judged()
 
 
 def accepted(content: Mapping[str, Any], folder: Path) -> tuple[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -18,12 +19,13 @@ from surefoot.engines.strengthen import Bound, bounds
 from surefoot.errors import InvalidProblem
 from surefoot.problem.parse import parse_term
 from surefoot.problem.problem import Problem
+from surefoot.problem.show import show
 from surefoot.problem.term import Const
 from surefoot.report.plot import tipping_point_svg
 from surefoot.search import Asking, find_invariant, find_tipping_point
 from surefoot.transform.tighten import parse_tighten
 from surefoot.verdict.artifact import TippingPoint
-from surefoot.verdict.verdict import Found, Reason, Result
+from surefoot.verdict.verdict import Found, Reason, Result, Violated
 from surefoot.work.budget import Budget
 
 
@@ -119,6 +121,8 @@ def invariant(
             step = (between[1] - between[0]) / 1000 if precision is None else precision
             moving = parse_tighten(tighten, problem)
             about, result = find_tipping_point(problem, moving, between, step, asking, probe)
+            easy = between[0] if moving.rises else between[1]
+            result = replace(result, source={**source, "tighten": tighten, **_place(result, easy)})
         else:
             made = [b for text, low, high in inductive for b in _moving(problem, text, low, high, precision)]
             about, result = problem, find_invariant(problem, tuple(made), asking)
@@ -130,6 +134,11 @@ def invariant(
         write_file(Path(plot), tipping_point_svg(result.verdict.artifact))
     write([(about, result)], json_path, quiet)
     return code(result)
+
+
+def _place(result: Result, easy: Fraction) -> dict[str, str]:
+    """Where a trace is to be replayed: it violates the property at the easy end of the range."""
+    return {"at": show(Const(easy))} if isinstance(result.verdict, Violated) else {}
 
 
 def _moving(

@@ -92,6 +92,11 @@ def from_json(data: object) -> StoredResult:
     return StoredResult(result, str(verdict["kind"]), _annotations(verdict))
 
 
+def verdict_from(data: object, where: str) -> Verdict:
+    """A verdict inside another one, such as that of an end of a tipping point."""
+    return _verdict(_object(data, where), where)
+
+
 def _verdict(data: Mapping[str, Any], where: str) -> Verdict:
     kind = _text(data, "kind", where)
     if kind not in _READERS:

@@ -1,0 +1,115 @@
+"""The evidence of a stored search, checked again: the proof at one end and the trace at the other.
+
+The problem is read again from its files and made anew for the values that the result states; a certificate
+must be about exactly that problem, a trace must replay on it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from surefoot.certify.execution.canonical import canonical
+from surefoot.certify.replay import replay
+from surefoot.cli.model import Loaded
+from surefoot.errors import InvalidProblem
+from surefoot.formats.result_json import verdict_from
+from surefoot.formats.result_json.values import number_from
+from surefoot.problem.parse import parse_term
+from surefoot.problem.problem import Problem
+from surefoot.transform.discretise import discretise
+from surefoot.transform.obligations import bad_outside, closed, starts_inside
+from surefoot.transform.tighten import parse_tighten
+from surefoot.verdict.verdict import Certificate, Found, Proved, Violated
+
+Judgement = tuple[str, str]
+Accept = Callable[[Mapping[str, Any]], Judgement]
+OBLIGATIONS = {
+    "every start is inside": starts_inside,
+    "every bad state is outside": bad_outside,
+    "no step leads out": closed,
+}
+
+
+def moved(loaded: Loaded, source: Mapping[str, object]) -> Loaded:
+    """The problem for the value of a moving bound that the result is about, if there is one."""
+    if "tighten" not in source or "at" not in source:
+        return loaded
+    value = Fraction(number_from(source["at"], "source.at"))
+    made = {n: parse_tighten(str(source["tighten"]), p).at(p, value) for n, p in loaded.problems.items()}
+    return replace(loaded, problems=made)
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A stored search with the files that it is about; `accept` asks the independent checker."""
+
+    found: Found
+    loaded: Loaded
+    source: Mapping[str, object]
+    accept: Accept
+
+    def judged(self) -> Judgement:
+        """Accepted, rejected or not certified, and the reason."""
+        artifact = self.found.artifact
+        try:
+            match artifact:
+                case {"kind": "tipping point"} if isinstance(artifact, dict):
+                    return self._tipping_point(artifact)
+                case {"kind": "invariant"} if isinstance(artifact, dict):
+                    return self._invariant(artifact)
+                case _:
+                    return "not certified", "`found` carries no evidence that can be checked"
+        except (InvalidProblem, KeyError, TypeError) as error:
+            return "rejected", f"the result cannot be read: {error}"
+
+    def _tipping_point(self, artifact: Mapping[str, Any]) -> Judgement:
+        problem = self._problem()
+        tighten = parse_tighten(str(self.source["tighten"]), problem)
+        proved, refuted = artifact["proved"], artifact["refuted"]
+        value = Fraction(number_from(proved["value"], "verdict.artifact.proved.value"))
+        if artifact["statement"] != tighten.text(value):
+            return "rejected", "the statement is not what the last proved value says"
+        if refuted is not None:
+            at = Fraction(number_from(refuted["value"], "verdict.artifact.refuted.value"))
+            if (value < at) is not tighten.rises:
+                return "rejected", "the refuted value is on the wrong side of the proved one"
+            trace = verdict_from(refuted["verdict"], "verdict.artifact.refuted.verdict")
+            if not isinstance(trace, Violated):
+                return "rejected", "the refuted end has no trace"
+            if (why := replay(discretise(tighten.at(problem, at))[0], trace.trace)) is not None:
+                return "rejected", f"the trace at the refuted end does not replay: {why}"
+        if self.found.certificate is None:
+            return "not certified", "the proved end has no certificate"
+        real = proved["verdict"].get("arithmetic") == "proved-real"
+        return self._certified(self.found.certificate, tighten.at(problem, value), real)
+
+    def _invariant(self, artifact: Mapping[str, Any]) -> Judgement:
+        problem, condition = self._problem(), parse_term(str(artifact["condition"]))
+        stored = {o["name"]: o["verdict"] for o in artifact["obligations"]}
+        words: Judgement = ("not certified", "there are no obligations")
+        for name, question in OBLIGATIONS.items():
+            verdict = verdict_from(stored[name], "verdict.artifact.obligations")
+            if not isinstance(verdict, Proved):
+                return "not certified", f"{name}: there is no certificate"
+            real = verdict.arithmetic == "proved-real"
+            words = self._certified(verdict.certificate, question(problem, condition), real)
+            if words[0] != "accepted":
+                return words[0], f"{name}: {words[1]}"
+        return words[0], f"the three obligations of {artifact['condition']}; the last one is: {words[1]}"
+
+    def _problem(self) -> Problem:
+        (problem,) = self.loaded.problems.values()
+        return problem
+
+    def _certified(self, certificate: Certificate, problem: Problem, real: bool) -> Judgement:
+        claim = certificate.content.get("claim")
+        written = json.loads(json.dumps(canonical(discretise(problem)[0], self.loaded.inputs)))
+        if not isinstance(claim, dict) or claim.get("kind") != "execution" or claim.get("problem") != written:
+            return "rejected", "the certificate is about another problem than the result describes"
+        if not real and certificate.content.get("arithmetic") != "float32":
+            return "rejected", "the certificate is about real arithmetic, the result about float32"
+        return self.accept(certificate.content)
