@@ -68,9 +68,10 @@ def test_neurons_that_touch_zero_have_proofs_that_the_checker_accepts(number: in
     assert check(json.loads(json.dumps(certificate.content))).accepted
 
 
-@pytest.mark.parametrize("number", [24, 46, 445, 704, 16257, 17323])
+@pytest.mark.parametrize("number", [24, 46, 445, 704, 777, 1649, 4325, 16257, 17323])
 def test_refutations_that_had_no_proof(number: int) -> None:
-    """Empty boxes, equalities in disjunctions, nothing free; slopes of clip; signs open by rounding only."""
+    """Empty boxes, equalities in disjunctions, nothing free; slopes of clip; signs open by rounding only;
+    boxes that shrink to points, an equality against a strict comparison, bounds of what is defined."""
     found = examined(small(0, number), number)
     assert found.answer == "unsat"
     assert not found.wrong

@@ -17,7 +17,7 @@ LOW = ["<=", {"y": 1, "": "0.25"}]  # y <= -0.25
 REAL = [["x", -1, 1, "real"]]
 
 
-def _verdict(
+def judged(
     atoms: list[Any],
     steps: list[Any],
     sets: Any = None,
@@ -33,12 +33,12 @@ def _verdict(
 
 
 def accepted(*arguments: Any, **named: Any) -> None:
-    found = _verdict(*arguments, **named)
+    found = judged(*arguments, **named)
     assert found.accepted, found.reason
 
 
 def refused(because: str, *arguments: Any, **named: Any) -> None:
-    found = _verdict(*arguments, **named)
+    found = judged(*arguments, **named)
     assert not found.accepted
     assert because in found.reason, found.reason
 
@@ -112,7 +112,7 @@ def test_bound_and_forward() -> None:
     refused("no positive", [tight], [["bound", 4, [[0, 1]]], *steps[1:]], nodes=nodes)
     for wrong in ([[1, 0]], [[0, 2]], [[-1, 0]], [[True, 0]]):
         with pytest.raises(BadCertificate):
-            _verdict([tight], [["bound", 4, wrong]], nodes=nodes)
+            judged([tight], [["bound", 4, wrong]], nodes=nodes)
     refused("no cut", [tight], [["bound", 4, [[0, 0, 1]]]], nodes=nodes)
 
 
@@ -173,31 +173,6 @@ def test_signs_of_multipliers() -> None:
     refused("no positive", [["=", {"y": 1, "": 1}]], [["drop", [0], {"atoms": [[0, 0]]}]])
 
 
-def test_exact_decides_ties_of_strict_atoms() -> None:
-    third = [["x", "1/3", "1/3", "real"]]
-    strict, weak = ["<", {"y": -1, "": "1/3"}], ["<=", {"y": -1, "": "1/3"}]
-    accepted([strict], [["exact", [0], ONE]], variables=third)
-    refused("no positive", [strict], [["drop", [0], ONE]], variables=third)
-    refused("no positive", [weak], [["exact", [0], ONE]], variables=third)
-    refused("no positive", [strict], [["exact", [0], {"atoms": [[0, 0]]}]], variables=third)
-    refused("float32", [strict], [["exact", [0], ONE]], variables=third, arithmetic="float32")
-
-
-def test_exact_with_multipliers_of_bounds() -> None:
-    """At a leaf where all signs are known: y = x there, and x < 1/3 with y > 1/3 has no solution."""
-    atoms = [["<", {"y": -1, "": "1/3"}], ["<=", {"x": 3, "": -1}]]
-    good = {"atoms": [[0, 3], [1, 1]]}
-    steps = [
-        ["split", 0, 0, 0],
-        ["forward", 1, 4],
-        ["drop", [0], ONE],
-        ["forward", 1, 4],
-        ["exact", [0], good],
-    ]
-    accepted(atoms, steps, variables=[["x", "-0.25", 1, "real"]])
-    refused("no positive", atoms, [*steps[:-1], ["drop", [0], good]], variables=[["x", "-0.25", 1, "real"]])
-
-
 def test_point() -> None:
     atom = ["<=", {"y": -1, "": "0.50001"}]
     half = [["x", "-0.5", "-0.5", "real"]]
@@ -243,7 +218,7 @@ def test_smooth_functions_need_good_slopes() -> None:
         nodes=nodes,
     )
     with pytest.raises(BadCertificate):
-        _verdict([atom], [["slopes", 2, shares(1), None]], variables=variables, nodes=nodes)
+        judged([atom], [["slopes", 2, shares(1), None]], variables=variables, nodes=nodes)
 
 
 def test_float32_needs_room_for_rounding() -> None:
@@ -360,7 +335,7 @@ def test_small_divisors_need_a_finer_grid() -> None:
 )
 def test_what_is_no_step_is_an_error(step: Any) -> None:
     with pytest.raises(BadCertificate, match="step 0"):
-        _verdict([HIGH], [step, ["drop", [0], ONE]])
+        judged([HIGH], [step, ["drop", [0], ONE]])
 
 
 def test_finer_grid_where_the_coarse_one_fails() -> None:
@@ -368,7 +343,7 @@ def test_finer_grid_where_the_coarse_one_fails() -> None:
     atom: Json = ["<=", {"y": -1, "": str(f"{2**60 + 1}/{2**60}")}]  # type: ignore[assignment]
     steps = [["split", 0, 0, "1/3"], ["forward", 1, 4], ["split", 0, 0, 0]]
     steps += [["forward", 1, 4], ["drop", [0], ONE]] * 3
-    found = _verdict([atom], steps)
+    found = judged([atom], steps)
     assert found.accepted, found.reason
     assert found.repeated == 2
 
@@ -387,11 +362,11 @@ def test_the_finer_grid_for_all_where_it_is_needed_often() -> None:
     steps: list[Any] = []
     for n in range(40):
         steps += [["split", 0, 0, f"{n + 1}/50"], ["forward", 1, 4], ["drop", [0], ONE]]
-    found = _verdict([atom], [*steps, ["forward", 1, 4], ["drop", [0], ONE]])
+    found = judged([atom], [*steps, ["forward", 1, 4], ["drop", [0], ONE]])
     assert found.accepted, found.reason
     assert (found.repeated, found.states) == (2, 41)  # the parts that contain -1 or 1
     flat = [affine(0, [[0.0]], [1.0])]  # y = 1: every drop is as close
     without = [step for step in steps if step[0] != "forward"]
-    found = _verdict([atom], [*without, ["drop", [0], ONE]], nodes=flat)
+    found = judged([atom], [*without, ["drop", [0], ONE]], nodes=flat)
     assert found.accepted, found.reason
     assert (found.repeated, found.states) == (0, 41)

@@ -156,6 +156,16 @@ def test_contradictory_bounds_are_a_proof() -> None:
         accepted(answer.proof)
 
 
+def test_strict_comparisons_that_just_fail_are_refuted_in_float32_too() -> None:
+    x, y, half = Var("x"), Var("y"), Const(Fraction(1, 2))
+    quantities = (Quantity("x", Real(Fraction(0), Fraction(1))), real("y"))
+    call = NetworkCall(dense([([[1.0]], [0.0]), ([[1.0]], [0.0])]), (x,), ("y",), float32=True)
+    for constraints in ((y < half, y >= half), (x < half, x >= half), (x < 0,), (equal(y, x), y < x)):
+        answer = decide(Query(quantities, constraints, (call,)))
+        assert isinstance(answer, Unsat)
+        assert accepted(answer.proof).arithmetic == "float32"
+
+
 def test_what_is_fixed_by_equalities_is_evaluated() -> None:
     """The only point left is x = 1/3, where y = 1/3."""
     x, y = Var("x"), Var("y")

@@ -23,7 +23,7 @@ def cases(
     if tight is None:
         return
     known = {name: box[name] if name in loose else bounds for name, bounds in tight.items()}
-    parts = all_of(simplify(f, known) for f in _kept(formulas))
+    parts = all_of(simplify(part, known) for f in formulas for part in parts_of(f))
     flat = parts.parts if isinstance(parts, All) else (parts,)
     if AnyOf() in flat:
         return
@@ -37,13 +37,9 @@ def cases(
         yield from cases((*rest, alternative), known, whole, loose)
 
 
-def _kept(formulas: Sequence[Formula]) -> Iterator[Formula]:
-    """The formulas, conjunctions taken apart."""
-    for formula in formulas:
-        if isinstance(formula, All):
-            yield from formula.parts
-        else:
-            yield formula
+def parts_of(formula: Formula) -> tuple[Formula, ...]:
+    """The parts of a conjunction, or the formula itself."""
+    return formula.parts if isinstance(formula, All) else (formula,)
 
 
 def ties_reals(formula: Formula, whole: frozenset[str]) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,15 +25,19 @@ class Goal:
     sets: tuple[tuple[int, ...], ...]
     rows: Array
     of_set: tuple[NDArray[np.intp], ...]  # the rows that have to be <= 0 for each set
-    opposed: dict[tuple[int, ...], Opposed]  # sets left out: two of their atoms contradict each other
+    opposed: dict[tuple[int, ...], Opposed]  # sets left out: one or two of their atoms hold nowhere
 
 
 def goal(problem: Compiled, whole: Bounded) -> Goal:
     """The sets of the formula, without atoms that hold everywhere in the box; `whole`: its bounds."""
-    sure = _sure(problem, whole)
+    ranges = _ranges(problem)
+    sure = _sure(problem, whole) | _exactly_sure(problem, ranges)
     found = (tuple(j for j in several if j not in sure) for several in conjunctions(problem.tree, MOST))
-    every = tuple(dict.fromkeys(found))
-    pairs = {several: pair for several in every if (pair := opposed(problem, several)) is not None}
+    every = _least(tuple(dict.fromkeys(found)))
+    refuted = {
+        several: _exactly_false(problem, ranges, several) or opposed(problem, several) for several in every
+    }
+    pairs = {several: pair for several, pair in refuted.items() if pair is not None}
     sets = tuple(several for several in every if several not in pairs)
     count, both = len(problem.strict), np.flatnonzero(problem.equal)
     mirrored = {int(j): count + i for i, j in enumerate(both)}
@@ -46,22 +52,44 @@ def goal(problem: Compiled, whole: Bounded) -> Goal:
     )
 
 
+def _least(sets: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]:
+    """The sets that do not contain another one: where a set holds, so do those within it."""
+    bare = [frozenset(several) for several in sets]
+    return tuple(several for several, own in zip(sets, bare, strict=True) if not any(b < own for b in bare))
+
+
 def _sure(problem: Compiled, whole: Bounded) -> frozenset[int]:
     least = whole.below(-np.eye(len(problem.strict))).minimum(whole.boxes[0])[0]
     holds = np.where(problem.strict, least > 0, least >= 0) & ~problem.equal
-    return frozenset(np.flatnonzero(holds).tolist()) | _exactly_sure(problem)
+    return frozenset(np.flatnonzero(holds).tolist())
 
 
-def _exactly_sure(problem: Compiled) -> frozenset[int]:
-    """Atoms over inputs alone that the exact bounds imply: floats miss those that just hold."""
+def _ranges(problem: Compiled) -> list[Interval]:
+    """The exact range of every atom over inputs alone: floats miss what just holds, or just does not."""
     box: dict[str, Interval] = {name: (None, None) for call in problem.calls for name in call.outputs}
     box |= dict(zip(problem.names, problem.exact, strict=True))
+    return [interval(form, box) for form in problem.forms]
+
+
+def _exactly_sure(problem: Compiled, ranges: Sequence[Interval]) -> frozenset[int]:
+    """Atoms that hold everywhere."""
     found = set()
-    for j, form in enumerate(problem.forms):
-        _, most = interval(form, box)
-        if most is not None and not problem.equal[j] and (most < 0 if problem.strict[j] else most <= 0):
+    for j, (least, most) in enumerate(ranges):
+        low_enough = most is not None and (most < 0 if problem.strict[j] else most <= 0)
+        if low_enough and (not problem.equal[j] or least == 0):
             found.add(j)
     return frozenset(found)
+
+
+def _exactly_false(problem: Compiled, ranges: Sequence[Interval], several: Sequence[int]) -> Opposed | None:
+    """An atom of the set that holds nowhere."""
+    for j in several:
+        least, most = ranges[j]
+        if least is not None and (least > 0 or (least == 0 and problem.strict[j])):
+            return Opposed(((j, Fraction(1)),), least, least == 0)
+        if most is not None and most < 0 and problem.equal[j]:
+            return Opposed(((j, Fraction(-1)),), -most, False)
+    return None
 
 
 def failing(problem: Compiled, least: Array) -> Mask:

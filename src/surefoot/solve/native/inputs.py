@@ -14,11 +14,13 @@ from surefoot.query.claim import claim
 from surefoot.query.formula import Formula
 from surefoot.query.query import Answer, Json, Proof, Query, Sat, Undecided, Unsat, Why
 from surefoot.solve.native.bounding.bounds import divides
-from surefoot.solve.native.cases import cases
+from surefoot.solve.native.cases import cases, parts_of, ties_reals
 from surefoot.solve.native.compile import compile_query
 from surefoot.solve.native.proof.literal import Literal, compiled, literals
 from surefoot.solve.native.proof.write import case as case_written
 from surefoot.solve.native.search import Search, run, start
+
+_FIRST = 0.25  # of the time for a proof where the cases without one may be easier
 
 
 @dataclass(slots=True)
@@ -37,11 +39,33 @@ class Inputs:
     doubt: Undecided | None = None  # some case is refuted for real arithmetic only
 
     def __call__(self, deadline: float) -> Answer:
-        answer = self._with_proof(deadline) if self.proof else None
-        if answer is not None:
+        if not self.proof:
+            return self._case_by_case(deadline)
+        began = monotonic()
+        whole = whole_names(self.query.quantities)
+        simpler = any(ties_reals(p, whole) for f in self.formulas for p in parts_of(f))
+        answer = self._with_proof(began + _FIRST * (deadline - began) if simpler else deadline)
+        if answer is None:
+            self.proof, self.running = False, None
+            return self._case_by_case(deadline)
+        if not simpler or not isinstance(answer, Undecided) or answer.why is not Why.TIMEOUT:
             return answer
-        self.proof, self.running = False, None
-        return self._case_by_case(deadline)
+        return self._both(began, deadline)
+
+    def _both(self, began: float, deadline: float) -> Answer:
+        """Case by case what was not proved in time: cases that were simplified may be easier, then go on."""
+        now = monotonic()
+        other = self._case_by_case(now + (deadline - now) / 2)
+        if isinstance(other, Sat):
+            return other
+        now = monotonic()
+        enough = min(deadline, now + 1.0 + 4.0 * (now - began)) if isinstance(other, Unsat) else deadline
+        answer = self._with_proof(enough)
+        return (
+            other
+            if answer is None or (isinstance(other, Unsat) and isinstance(answer, Undecided))
+            else answer
+        )
 
     def _with_proof(self, deadline: float) -> Answer | None:
         """The answer with its proof; None if what refutes the query cannot be put into a certificate."""

@@ -132,9 +132,9 @@ def ways(tree: Tree) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Opposed:
-    """Two atoms that add up, with these factors, to a constant that is not <= 0 (or not < 0: `strict`)."""
+    """Atoms that add up, with these factors, to what is nowhere <= 0 (or nowhere < 0: `strict`)."""
 
-    atoms: tuple[tuple[int, Fraction], tuple[int, Fraction]]
+    atoms: tuple[tuple[int, Fraction], ...]
     total: Fraction
     strict: bool
 
@@ -146,16 +146,17 @@ def opposed(problem: Compiled, several: Sequence[int]) -> Opposed | None:
         ordered = sorted(problem.forms[j].coefficients)
         if not ordered:
             continue
-        factor = 1 / abs(ordered[0][1])
-        key = tuple((name, c * factor) for name, c in ordered)
-        mirrored = tuple((name, -c) for name, c in key)
-        constant, strict = problem.forms[j].constant * factor, bool(problem.strict[j])
-        if mirrored in seen:
-            other, other_strict, k, other_factor = seen[mirrored]
-            total = constant + other
-            if total > 0 or (total == 0 and (strict or other_strict)):
-                return Opposed(((k, other_factor), (j, factor)), total, total == 0)
-        earlier = seen.get(key)
-        if earlier is None or (constant, strict) > earlier[:2]:
-            seen[key] = (constant, strict, j, factor)
+        size = 1 / abs(ordered[0][1])
+        for factor in (size, -size) if problem.equal[j] else (size,):
+            key = tuple((name, c * factor) for name, c in ordered)
+            mirrored = tuple((name, -c) for name, c in key)
+            constant, strict = problem.forms[j].constant * factor, bool(problem.strict[j])
+            if mirrored in seen:
+                other, other_strict, k, other_factor = seen[mirrored]
+                total = constant + other
+                if total > 0 or (total == 0 and (strict or other_strict)):
+                    return Opposed(((k, other_factor), (j, factor)), total, total == 0)
+            earlier = seen.get(key)
+            if earlier is None or (constant, strict) > earlier[:2]:
+                seen[key] = (constant, strict, j, factor)
     return None

@@ -233,17 +233,22 @@ def _judged(s: Search, domains: Domains, found: Bounded) -> Answer | None:
     answer: Answer | None = among(s.guesses, points, s.visited >= _LATER) if len(points) else None
     if answer is not None:
         return answer
-    stubborn = np.where((nearly | ~alive).all(axis=1), domains.stubborn + 1, 0)
+    # A point stays as stubborn as it was: it is looked at once more, not for ever.
+    at_first = np.where(splittable(s.problem, domains.box).any(axis=1), 0, domains.stubborn)
+    stubborn = np.where((nearly | ~alive).all(axis=1), domains.stubborn + 1, at_first)
     rest = Domains(box, known, alive, domains.node, stubborn).pick(keep)
-    return _branch(s, rest, slopes[keep], all_linear(s.problem, found)[keep])
+    shrunk: Mask = np.any((box.low > domains.box.low) | (box.high < domains.box.high), axis=1)
+    return _branch(s, rest, slopes[keep], all_linear(s.problem, found)[keep], shrunk[keep])
 
 
-def _branch(s: Search, rest: Domains, slopes: Array, straight: Mask) -> Answer | None:
+def _branch(s: Search, rest: Domains, slopes: Array, straight: Mask, shrunk: Mask) -> Answer | None:
     """Decide what can be decided exactly, split the others."""
     able = splittable(s.problem, rest.box)
     kept: list[int] = []
     for index in range(len(rest)):
-        if _is_new_point(s, rest, index, bool(able[index].any())):
+        if _is_new_point(
+            s, rest, index, bool(able[index].any()), bool(shrunk[index] and not straight[index])
+        ):
             rest.stubborn[index] += _PATIENCE
             s.stack.push(rest.pick([index]))
             continue
@@ -270,9 +275,13 @@ def _branch(s: Search, rest: Domains, slopes: Array, straight: Mask) -> Answer |
     return None
 
 
-def _is_new_point(s: Search, rest: Domains, index: int, able: bool) -> bool:
-    """Whether a box has just shrunk to a point: it is bounded once more, now without any width."""
-    return bool(s.plan.rounded) and not s.in_reals and not able and bool(rest.stubborn[index] < _PATIENCE)
+def _is_new_point(s: Search, rest: Domains, index: int, able: bool, bent: bool) -> bool:
+    """Whether a box has just shrunk to a point: it is bounded once more, now without any width.
+
+    That may leave less to float32 rounding, or show that the network is linear there (`bent`: not before).
+    """
+    in_doubt = bool(s.plan.rounded) and not s.in_reals and bool(rest.stubborn[index] < _PATIENCE)
+    return not able and (in_doubt or bent)
 
 
 def _split(s: Search, rest: Domains, able: Mask, slopes: Array, again: int = 0) -> None:

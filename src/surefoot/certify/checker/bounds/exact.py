@@ -37,6 +37,10 @@ class ExactForm:
     def add_constant(self, constant: Fraction) -> None:
         self._constant += constant
 
+    def reads_networks(self) -> bool:
+        """Whether some value other than the free variables is in it."""
+        return any(c for (v, _), c in self._terms.items() if v)
+
     def minimum(self, low: Sequence[Fraction], high: Sequence[Fraction]) -> Fraction:
         """A lower bound of a positive multiple of the form, with these bounds of value 0."""
         values = self.grid.values

@@ -173,6 +173,8 @@ def exactly_summed(grid: Grid, state: State, sets: Sequence[int], data: object) 
         for i, coefficient in enumerate(state.cut[0]):
             form.add_term(0, i, exact * Fraction(coefficient, grid.one))
         form.add_constant(exact * Fraction(state.cut[1], grid.one * grid.one))
+    if grid.float32 and form.reads_networks():
+        raise Refused("`exact` says nothing about networks in float32 arithmetic")
     return form.minimum(low, high), strict
 
 

@@ -199,8 +199,6 @@ def _left(state: State, vector: list[int], constant: int) -> tuple[list[int], li
 
 
 def _exact(grid: Grid, state: State, sets: Sequence[int], multipliers: object) -> None:
-    if grid.float32:
-        raise Refused("`exact` says nothing about float32 arithmetic")
     bound, strict = exactly_summed(grid, state, sets, multipliers)
     if bound < 0 or (bound == 0 and not strict):
         raise NotShown("the multipliers give no positive bound")

@@ -45,16 +45,17 @@ class Guesses:
 
 def attacked(g: Guesses, thorough: bool) -> Sat | None:
     """A solution that gradient descent from many points of the box finds."""
-    tried: list[Sat] = []
+    tried: list[Sat | None] = []  # the last one ends the attack if it is a solution
 
     def enough(points: Array, worst: Array) -> bool:
         best = int(np.argmin(worst))
-        if worst[best] <= 0 and (answer := _solution(g, points[best])) is not None:
-            tried.append(answer)
-        return bool(tried) or monotonic() > g.deadline
+        if worst[best] <= 0 and len(tried) < _TRIES:
+            tried.append(_solution(g, points[best]))
+        return (bool(tried) and tried[-1] is not None) or monotonic() > g.deadline
 
     points, worst = attack(g.problem, g.sets, g.random, enough, thorough)
-    return tried[0] if tried else _first(g, points, worst) or _on_the_edge(g, points, worst)
+    found = tried[-1] if tried else None
+    return found or _first(g, points, worst) or _on_the_edge(g, points, worst)
 
 
 def chosen(g: Guesses, found: Bounded) -> Sat | None:

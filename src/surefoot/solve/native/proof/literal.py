@@ -9,15 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from surefoot.errors import Unsupported
-from surefoot.query.bounds import Interval, intersect, is_empty, whole_names
+from surefoot.problem.environment import Real
+from surefoot.query.bounds import Interval, intersect, is_empty
 from surefoot.query.formula import All, AnyOf, Atom, Formula, Relation, atoms
+from surefoot.query.linear import Linear, constant, minus
 from surefoot.query.query import Json, Query
-from surefoot.solve.native.cases import ties_reals
 from surefoot.solve.native.compile import compile_query
 from surefoot.solve.native.goal import MOST
-from surefoot.solve.native.names import dependence
+from surefoot.solve.native.names import dependence, substituted
 from surefoot.solve.native.problem import Compiled, ways
 
 CASES = 64  # of a certificate
@@ -52,8 +54,12 @@ def literals(query: Query, formulas: Iterable[Formula], box: Mapping[str, Interv
     """All cases, without any simplification; None where a certificate cannot speak about the query."""
     if any(call.float32 != query.calls[0].float32 for call in query.calls):
         return None
-    whole = whole_names(query.quantities)
     outputs = frozenset(name for call in query.calls for name in call.outputs)
+    definable = frozenset(
+        q.name
+        for q in query.quantities
+        if isinstance(q.kind, Real) and not q.kind.float32 and q.name not in outputs
+    )
     found: list[Literal] = []
     waiting: list[tuple[Choices, tuple[Formula, ...]]] = [((), tuple(_flat(formulas)))]
     while waiting:
@@ -62,7 +68,7 @@ def literals(query: Query, formulas: Iterable[Formula], box: Mapping[str, Interv
         choices, parts = waiting.pop()
         known = _bounds(parts, box, outputs)
         closed = AnyOf() in parts or any(is_empty(b) for b in known.values())
-        place = None if closed else _chosen(parts, whole)
+        place = None if closed else _chosen(parts, definable)
         if place is None:
             found.append(Literal(choices, parts, known, closed))
             continue
@@ -82,12 +88,36 @@ def compiled(query: Query, case: Literal) -> Compiled | None:
     """
     if case.closed:
         return None
-    problem = compile_query(query, case.parts, case.known, literal=True)
+    problem = compile_query(query, case.parts, _known(query, case), literal=True)
     if problem is None or not ways(problem.tree):
         return None
     if problem.curtailed or ways(problem.tree) > MOST:
         raise Unsupported("a quantity without bounds, or too many sets of atoms")
     return problem
+
+
+def _known(query: Query, case: Literal) -> dict[str, Interval]:
+    """The bounds of free quantities when the definitions are put into everything else."""
+    defined = dependence(query, case.parts).defined
+    parts = [_substituted(part, defined) for part in case.parts]
+    for name, value in defined.items():
+        low, high = case.known[name]
+        if low is not None:
+            parts.append(Atom(minus(constant(low), value), Relation.LE))
+        if high is not None:
+            parts.append(Atom(minus(value, constant(high)), Relation.LE))
+    outputs = frozenset(name for call in query.calls for name in call.outputs)
+    return _bounds(parts, case.known, outputs)
+
+
+def _substituted(formula: Formula, values: Mapping[str, Linear]) -> Formula:
+    match formula:
+        case All(parts):
+            return All(tuple(_substituted(p, values) for p in parts))
+        case AnyOf(parts):
+            return AnyOf(tuple(_substituted(p, values) for p in parts))
+        case Atom(linear, relation):
+            return Atom(substituted(linear, values), relation)
 
 
 def _flat(formulas: Iterable[Formula]) -> Iterator[Formula]:
@@ -101,26 +131,56 @@ def _flat(formulas: Iterable[Formula]) -> Iterator[Formula]:
 def _bounds(
     parts: Sequence[Formula], box: Mapping[str, Interval], outputs: frozenset[str]
 ) -> dict[str, Interval]:
-    """The bounds of a conjunction: those declared, and comparisons of single quantities."""
-    known = dict(box)
-    for atom in parts:
-        if isinstance(atom, Atom) and len(atom.linear.coefficients) == 1:
-            ((name, factor),) = atom.linear.coefficients
-            if name not in outputs:
-                limit = -atom.linear.constant / factor
-                both = atom.relation is Relation.EQ
-                least = limit if both or factor < 0 else None
-                known[name] = intersect(known[name], (least, limit if both or factor > 0 else None))
-    return known
+    """Declared bounds, and those of comparisons with single quantities wherever all parts hold."""
+    names = {n for part in parts for atom in atoms(part) for n, _ in _single(atom)}
+    whole = All(tuple(parts))
+    return {n: intersect(b, _ends(whole, n)) if n in names - outputs else b for n, b in box.items()}
 
 
-def _chosen(parts: Sequence[Formula], whole: frozenset[str]) -> int | None:
+def _single(atom: Atom) -> Sequence[tuple[str, Fraction]]:
+    """The quantity and its coefficient, if the atom compares just one."""
+    return atom.linear.coefficients if len(atom.linear.coefficients) == 1 else ()
+
+
+def _ends(formula: Formula, name: str) -> Interval:
+    """Bounds of a quantity wherever a formula holds: all parts of a conjunction, the hull of alternatives."""
+    match formula:
+        case All(parts):
+            found: Interval = (None, None)
+            for part in parts:
+                found = intersect(found, _ends(part, name))
+            return found
+        case AnyOf(parts):
+            several = [_ends(part, name) for part in parts]
+            lows, highs = [low for low, _ in several], [high for _, high in several]
+            return (
+                min((x for x in lows if x is not None), default=None) if None not in lows else None,
+                max((x for x in highs if x is not None), default=None) if None not in highs else None,
+            )
+        case Atom(_, relation):
+            for own, factor in _single(formula):
+                if own == name:
+                    end = -formula.linear.constant / factor
+                    both = relation is Relation.EQ
+                    return (end if both or factor < 0 else None, end if both or factor > 0 else None)
+            return None, None
+
+
+def _chosen(parts: Sequence[Formula], definable: frozenset[str]) -> int | None:
     """The position of the disjunction to choose from next, the one with the fewest alternatives."""
     several = [i for i, part in enumerate(parts) if isinstance(part, AnyOf)]
-    tying = [i for i in several if ties_reals(parts[i], whole)]
+    tying = [i for i in several if _defines(parts[i], definable)]
     if not tying and _ways(All(tuple(parts))) > MOST:
         tying = several
     return min(tying, key=lambda i: sum(1 for _ in atoms(parts[i])), default=None)
+
+
+def _defines(formula: Formula, definable: frozenset[str]) -> bool:
+    """Whether an equality in a formula may say what a real quantity is."""
+    return any(
+        atom.relation is Relation.EQ and any(n in definable for n, _ in atom.linear.coefficients)
+        for atom in atoms(formula)
+    )
 
 
 def _ways(formula: Formula) -> int:

@@ -25,7 +25,7 @@ def _relation(problem: Compiled, atom: int) -> str:
 
 
 def _opposed(ledger: Ledger) -> list[list[object]]:
-    """The sets that were left out of the search: two atoms of each contradict each other."""
+    """The sets that were left out of the search: one or two atoms of each hold nowhere."""
     first = len(ledger.goal.sets)
     return [
         ["exact" if pair.strict else "drop", [first + i], {"atoms": [[j, str(w)] for j, w in pair.atoms]}]
