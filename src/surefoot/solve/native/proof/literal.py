@@ -66,8 +66,8 @@ def literals(query: Query, formulas: Iterable[Formula], box: Mapping[str, Interv
         if len(found) + len(waiting) > CASES:
             return None
         choices, parts = waiting.pop()
-        known = _bounds(parts, box, outputs)
-        closed = AnyOf() in parts or any(is_empty(b) for b in known.values())
+        known = _bounds([part for part in parts if isinstance(part, Atom)], box, outputs)
+        closed = AnyOf() in parts or any(is_empty(b) for b in _bounds(parts, box, outputs).values())
         place = None if closed else _chosen(parts, definable)
         if place is None:
             found.append(Literal(choices, parts, known, closed))
@@ -107,7 +107,8 @@ def _known(query: Query, case: Literal) -> dict[str, Interval]:
         if high is not None:
             parts.append(Atom(minus(value, constant(high)), Relation.LE))
     outputs = frozenset(name for call in query.calls for name in call.outputs)
-    return _bounds(parts, case.known, outputs)
+    # What is defined keeps bounds that are conjuncts of their own: they become atoms.
+    return _bounds(parts, case.known, outputs | defined.keys())
 
 
 def _substituted(formula: Formula, values: Mapping[str, Linear]) -> Formula:
@@ -129,12 +130,12 @@ def _flat(formulas: Iterable[Formula]) -> Iterator[Formula]:
 
 
 def _bounds(
-    parts: Sequence[Formula], box: Mapping[str, Interval], outputs: frozenset[str]
+    parts: Sequence[Formula], box: Mapping[str, Interval], others: frozenset[str]
 ) -> dict[str, Interval]:
-    """Declared bounds, and those of comparisons with single quantities wherever all parts hold."""
+    """Bounds of the box and, but for these others, of comparisons with single quantities in all parts."""
     names = {n for part in parts for atom in atoms(part) for n, _ in _single(atom)}
     whole = All(tuple(parts))
-    return {n: intersect(b, _ends(whole, n)) if n in names - outputs else b for n, b in box.items()}
+    return {n: intersect(b, _ends(whole, n)) if n in names - others else b for n, b in box.items()}
 
 
 def _single(atom: Atom) -> Sequence[tuple[str, Fraction]]:
