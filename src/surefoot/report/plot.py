@@ -49,7 +49,12 @@ def _gap(found: TippingPoint, across: Callable[[float], float]) -> list[str]:
         return []
     left, right = sorted(across(float(t.value)) for t in (found.proved, found.refuted))
     size = f'width="{max(1.0, right - left):.2f}" height="{HEIGHT - TOP - BOTTOM}"'
-    return [f'<rect x="{left:.2f}" y="{TOP}" {size} fill="#ddf4ff"/>']
+    ends = sorted(float(t.value) for t in (found.proved, found.refuted))
+    words = f"{ends[0]:.6g} … {ends[1]:.6g}"
+    return [
+        f'<rect x="{left:.2f}" y="{TOP}" {size} fill="#54aeff"/>',
+        _text((left + right) / 2, TOP - 6, words, anchor="middle"),
+    ]
 
 
 def _mark(trial: Trial, x: float, y: float) -> str:
