@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from surefoot.certify.replay import replay
 from surefoot.engines.dependence import needed_inputs
-from surefoot.engines.invariants import Search, grid, refined, tipping_point
+from surefoot.engines.invariants import Search, confirmed, grid, refined, tipping_point
 from surefoot.engines.protocol import Engine
 from surefoot.engines.strengthen import Bound, find_bounds
 from surefoot.errors import Unsupported
@@ -41,6 +41,8 @@ from surefoot.verdict.verdict import (
 )
 from surefoot.work.budget import Budget
 
+SEARCHING = 0.6  # of the time; the rest is for the certificate of what was found
+
 
 @dataclass(frozen=True, slots=True)
 class Asking:
@@ -54,9 +56,15 @@ class Asking:
     def decide(self, problem: Problem, budget: Budget) -> Result:
         return verify(problem, self.engine, budget, inputs=self.inputs, source=self.source)
 
-    def rest(self) -> Budget:
-        """A budget of all the time that is left."""
-        return Budget(self.budget.remaining(), self.budget.seed, self.budget.progress)
+    def sketch(self, problem: Problem, budget: Budget) -> Result:
+        """The same without certificates: for a search whose result is certified in the end."""
+        return verify(
+            problem, self.engine, budget, inputs=self.inputs, source=self.source, certificates=False
+        )
+
+    def rest(self, part: float = 1.0) -> Budget:
+        """A budget of all the time that is left, or of a part of it."""
+        return Budget(self.budget.remaining() * part, self.budget.seed, self.budget.progress)
 
     def result(self, problem: Problem, verdict: Verdict, certified: bool, how: str, *notes: str) -> Result:
         plain = unanswered(problem, verdict, self.budget, self.inputs, self.source)
@@ -78,7 +86,9 @@ def find_tipping_point(
     def family(value: Fraction) -> Problem:
         return tighten.at(problem, value)
 
-    search = tipping_point(family, where, asking.decide, asking.budget, probes)
+    search = tipping_point(family, where, asking.sketch, asking.rest(SEARCHING), probes)
+    if search.contradiction is None and search.reason is not Reason.INTERRUPTED:
+        search = confirmed(search, family, asking.decide, asking.budget)
     if search.contradiction is not None:
         against = Unknown(Reason.INCOMPLETE, search.contradiction)
         return problem, asking.result(problem, against, False, _how(search), _counted(search))
@@ -144,7 +154,7 @@ def _counted(search: Search) -> str:
 
 def find_invariant(problem: Problem, moving: tuple[Bound, ...], asking: Asking) -> Result:
     """Bounds that hold at the start, that no step leaves, and that exclude every bad state."""
-    outcome = find_bounds(problem, moving, asking.decide, asking.budget)
+    outcome = find_bounds(problem, moving, asking.sketch, asking.budget, asking.decide)
     how = "invariant by weakening and strengthening"
     tried = f"{len(outcome.candidates)} candidates"
     if outcome.invariant is None:
@@ -161,8 +171,7 @@ def verify_assuming(problem: Problem, invariant: Term, asking: Asking) -> Result
     """Decide a problem with the help of an invariant, which is proved first."""
     text = show(invariant)
     asking.budget.progress(f"proving the assumed invariant {text}")
-    half = Budget(asking.budget.remaining() / 2, asking.budget.seed, asking.budget.progress)
-    first = asking.decide(never_left(problem, invariant), half)
+    first = asking.decide(never_left(problem, invariant), asking.rest(0.5))
     match answered(first.verdict, first.certified):
         case "proved":
             pass
@@ -227,8 +236,7 @@ def verify_abstracted(
         if (refused := _unproved_range(problem, index, span, asking)) is not None:
             return refused
     made = abstract(problem, freed)
-    half = Budget(asking.budget.remaining() / 2, asking.budget.seed, asking.budget.progress)
-    result = asking.decide(made.problem, half)
+    result = asking.decide(made.problem, asking.rest(0.5))
     match result.verdict:
         case Proved() | Holds():
             return _with_fewer(problem, made, result, asking)
@@ -247,8 +255,7 @@ def verify_abstracted(
 def _unproved_range(problem: Problem, index: int, span: Span, asking: Asking) -> Result | None:
     """Why a range that is given for an output must not be used; None if it is proved."""
     inside = span.condition(Var(output_name(index)))
-    half = Budget(asking.budget.remaining() / 2, asking.budget.seed, asking.budget.progress)
-    result = asking.decide(never_left(problem, inside), half)
+    result = asking.decide(never_left(problem, inside), asking.rest(0.5))
     if answered(result.verdict, result.certified) == "proved":
         return None
     why = f"that output[{index}] keeps the given range could not be proved"
@@ -265,22 +272,30 @@ def _with_fewer(problem: Problem, made: Abstraction, result: Result, asking: Ask
 
 def _automatic(problem: Problem, asking: Asking, ranges: Mapping[int, Span]) -> Result:
     """The problem itself first; if it holds, with as few inputs as a proof needs."""
-    third = Budget(asking.budget.remaining() / 3, asking.budget.seed, asking.budget.progress)
-    original = asking.decide(problem, third)
+    original = asking.decide(problem, asking.rest(0.4))
     if answered(original.verdict, original.certified) != "proved":
         return original
     try:
-        needed = needed_inputs(problem, asking.decide, asking.rest(), ranges)
+        needed = needed_inputs(problem, asking.sketch, asking.rest(SEARCHING), ranges)
     except Unsupported as why:
         return replace(original, notes=(*original.notes, f"no abstraction: {why}"))
     if needed.abstraction is None or needed.result is None:
         note = f"depends on every input, as far as {needed.questions} questions tell"
         return replace(original, notes=(*original.notes, note), seconds=asking.budget.elapsed())
-    kept = needed.abstraction.kept
+    made = needed.abstraction
+    again = asking.decide(made.problem, asking.rest())
+    if answered(again.verdict, again.certified) in ("refuted", "vacuous"):
+        note = "the inputs that a proof needs are not known: an answer was not confirmed"
+        return replace(original, notes=(*original.notes, note), seconds=asking.budget.elapsed())
     how = "no proof without any of these" if needed.complete else "perhaps on fewer: the time ran out"
-    names = f"{shown_inputs(kept, problem)} ({how})" if kept else "nothing but the ranges of the inputs"
-    note = f"proved with {needed.abstraction.words()} as well; depends only on: {names}"
-    return replace(original, notes=(*original.notes, note), seconds=asking.budget.elapsed())
+    names = (
+        f"{shown_inputs(made.kept, problem)} ({how})" if made.kept else "nothing but the ranges of the inputs"
+    )
+    note = f"proved with {made.words()} as well; depends only on: {names}"
+    rests = (
+        _certificate_note(again) or "the proof with fewer inputs is the word of the solver: no certificate"
+    )
+    return replace(original, notes=(*original.notes, note, rests), seconds=asking.budget.elapsed())
 
 
 __all__ = [

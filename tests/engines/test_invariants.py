@@ -9,7 +9,7 @@ from fractions import Fraction
 import pytest
 from tests.engines.graphs import graph
 
-from surefoot.engines.invariants import Grid, Search, grid, refined, tipping_point
+from surefoot.engines.invariants import Grid, Search, confirmed, grid, refined, tipping_point
 from surefoot.errors import InvalidProblem
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
@@ -170,3 +170,40 @@ def test_ranges_that_are_none() -> None:
         grid(Fraction(0), Fraction(1), Fraction(0), rises=True)
     with pytest.raises(InvalidProblem, match="coarser"):
         grid(Fraction(0), Fraction(1), Fraction(1, 10**10), rises=True)
+
+
+def test_what_was_found_is_asked_again_with_its_evidence() -> None:
+    found = search(lambda v: PROVED if v <= 4 else REFUTED, UP)
+
+    def decide(problem: Problem, budget: Budget) -> Result:
+        """At 4 the evidence does not stand up; at the value before it is certified."""
+        if Fraction(problem.name) == 4:
+            return unanswered(problem, Unknown(Reason.NUMERICS, "rejected"), budget, {}, {})
+        return replace(unanswered(problem, PROVED, budget, {}, {}), certified=True)
+
+    again = confirmed(found, family, decide, Budget(60))
+    assert again.proved is not None
+    assert again.proved.certified
+    assert again.proved.value < 4
+    assert again.stopped == "the proof at 4 was not confirmed"
+    assert len(again.trials) == len(found.trials) + 2
+
+
+def test_a_confirmation_that_takes_too_long_leaves_the_word_and_a_contrary_one_nothing() -> None:
+    found = search(lambda v: PROVED if v >= 4 else REFUTED, DOWN)
+
+    def answering(verdict: Verdict) -> Search:
+        def decide(problem: Problem, budget: Budget) -> Result:
+            assert Fraction(problem.name) == 4
+            result = unanswered(problem, verdict, budget, {}, {})
+            return replace(result, certified=isinstance(verdict, Violated))
+
+        return confirmed(found, family, decide, Budget(60))
+
+    late = answering(UNDECIDED)
+    assert at(late.proved) == 4
+    assert not late.stopped
+    contrary = answering(REFUTED)
+    assert contrary.proved is None
+    assert "one of the answers is wrong" in (contrary.contradiction or "")
+    assert confirmed(found, family, lambda *_: pytest.fail("no time"), Budget(0)).proved == found.proved

@@ -76,6 +76,19 @@ def certify(
             return Evidence(verdict, False)
 
 
+def uncertified(problem: Problem, verdict: Verdict, solver: str) -> Evidence:
+    """Replay what claims a violation; what claims a proof stays the word of the solver, unchecked."""
+    match verdict:
+        case Violated():
+            return certify(problem, verdict, solver, {}, {}, Budget())
+        case Proved(_, "proved"):
+            return Evidence(Holds(0, solver, as_asked=True), False)
+        case Proved():
+            return Evidence(Unknown(Reason.NUMERICS, "shown in real arithmetic only"), False)
+        case _:
+            return Evidence(verdict, False)
+
+
 def _other_arguments(asked: Property, tried: Argument) -> tuple[Argument, ...]:
     """Where every run of some length returns to an earlier state, there may be a proof by induction."""
     if tried.kind == "induction" or tried.steps >= LONGEST:

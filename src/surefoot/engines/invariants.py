@@ -13,7 +13,7 @@ what a tipping point rests on: then there is none. `probes` asks values outside 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import ceil, inf, log2
 from typing import TypeAlias
@@ -195,6 +195,47 @@ class _Asked:
                 case Vacuous(why):
                     return f"vacuous at {float(trial.value):.6g}: {why}", None
         return "not every value was decided as a whole", Reason.INCOMPLETE
+
+
+def confirmed(search: Search, family: Family, decide: Decide, budget: Budget) -> Search:
+    """The last proved value asked once more, with all its evidence; if it is not confirmed the one before.
+
+    A question that then takes too long leaves the first answer, which says what it rests on.
+    """
+    doubted: list[Trial] = []
+    again: list[Trial] = []
+    proved = sorted((t for t in search.trials if t.answer == "proved"), key=lambda t: t.value)
+    for trial in proved if search.grid.easy > search.grid.hard else reversed(proved):
+        if trial.certified or budget.spent():
+            return _settled(search, trial, doubted, again)
+        budget.progress(f"certifying the proof at {float(trial.value):.6g}")
+        part = Budget(budget.remaining(), budget.seed, budget.progress)
+        try:
+            result = decide(family(trial.value), part)
+        except KeyboardInterrupt:
+            return replace(search, proved=trial, stopped="stopped by the user", reason=Reason.INTERRUPTED)
+        second = Trial(trial.value, result.verdict, result.certified, part.elapsed(), result.engine)
+        again.append(second)
+        match second.answer, second.verdict:
+            case "proved", _:
+                return _settled(search, second, doubted, again)
+            case "refuted", _:
+                why = f"proved and refuted at {float(trial.value):.6g}: one of the answers is wrong"
+                trials = (*search.trials, *again)
+                return replace(search, trials=trials, proved=None, refuted=None, contradiction=why)
+            case _, Unknown(Reason.NUMERICS):
+                doubted.append(trial)
+            case _:
+                return _settled(search, trial, doubted, again)
+    return _settled(search, None, doubted, again)
+
+
+def _settled(search: Search, proved: Trial | None, doubted: list[Trial], again: list[Trial]) -> Search:
+    trials = (*search.trials, *again)
+    if not doubted:
+        return replace(search, proved=proved, trials=trials)
+    why = f"the proof at {float(doubted[0].value):.6g} was not confirmed"
+    return replace(search, proved=proved, trials=trials, stopped=why, reason=Reason.NUMERICS)
 
 
 def contradiction(where: Grid, trials: dict[int, Trial]) -> str | None:

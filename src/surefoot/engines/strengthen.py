@@ -80,15 +80,17 @@ class _None(Exception):
         self.verdict = verdict
 
 
-def find_bounds(problem: Problem, moving: tuple[Bound, ...], decide: Decide, budget: Budget) -> Outcome:
-    """The bounds of an inductive invariant that excludes the bad states."""
+def find_bounds(
+    problem: Problem, moving: tuple[Bound, ...], decide: Decide, budget: Budget, confirm: Decide | None = None
+) -> Outcome:
+    """The bounds of an inductive invariant that excludes the bad states; `confirm` decides in the end."""
     if not isinstance(problem.property, Never):
         raise Unsupported("an invariant proves `never …`; this property is of another kind")
     search = _Weakening(problem, moving, decide, budget)
     try:
         condition = search.run()
         search.tried(condition, "inductive: checked again from scratch")
-        obligations = search.recheck(condition)
+        obligations = search.recheck(condition, confirm or decide)
     except _None as nothing:
         return Outcome(None, nothing.verdict, tuple(search.history))
     except KeyboardInterrupt:
@@ -202,7 +204,7 @@ class _Weakening:
     def _decided(self, question: Problem) -> Result:
         return self.decide(question, Budget(self.budget.remaining(), self.budget.seed, self.budget.progress))
 
-    def recheck(self, condition: Term) -> tuple[Obligation, ...]:
+    def recheck(self, condition: Term, confirm: Decide) -> tuple[Obligation, ...]:
         """All three questions once more, about the condition that will be reported."""
         questions = {
             "every start is inside": starts_inside(self.problem, condition),
@@ -211,7 +213,8 @@ class _Weakening:
         }
         found = []
         for name, question in questions.items():
-            result = self._decided(question)
+            left = Budget(self.budget.remaining(), self.budget.seed, self.budget.progress)
+            result = confirm(question, left)
             if answered(result.verdict, result.certified) != "proved":
                 what = f"the found bounds were not confirmed: {name}"
                 raise _None(Unknown(Reason.NUMERICS, what))
