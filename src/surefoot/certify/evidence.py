@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from surefoot.certify.execution.canonical import canonical
-from surefoot.certify.execution.prove import certificate
-from surefoot.certify.files import about_files, rejection
+from surefoot.certify.execution.prove import about_runs, certificate
+from surefoot.certify.files import about_files, rejection, without_controls
 from surefoot.certify.replay import replay
 from surefoot.errors import Unsupported
 from surefoot.problem.problem import Problem
@@ -59,13 +59,12 @@ def certify(
             return Evidence(verdict, True)
         case Proved(found, arithmetic):
             content = about_files(found.content, source, inputs)
+            otherwise = Holds(0, solver, as_asked=True)
             claimed: Certificate | str
             if content is not None:
                 claimed = Certificate(found.kind, content)
-            else:
-                claimed = proof_about_runs(problem, Argument("unrolled", 0), inputs, budget, arithmetic)
-            otherwise = Holds(0, solver, as_asked=True)
-            return _checked(claimed, arithmetic, otherwise, budget)
+                return _checked(claimed, arithmetic, otherwise, budget)
+            return _about_the_start(problem, verdict, otherwise, inputs, budget)
         case Holds(as_asked=True, argument=Argument() as argument):
             for attempt in (argument, *_other_arguments(problem.property, argument)):
                 claimed = proof_about_runs(problem, attempt, inputs, budget)
@@ -87,6 +86,24 @@ def uncertified(problem: Problem, verdict: Verdict, solver: str) -> Evidence:
             return Evidence(Unknown(Reason.NUMERICS, "shown in real arithmetic only"), False)
         case _:
             return Evidence(verdict, False)
+
+
+def _about_the_start(
+    problem: Problem, proved: Proved, otherwise: Holds, inputs: Mapping[str, str], budget: Budget
+) -> Evidence:
+    """A proof about the first state alone: the engine's, if it also shows what the checker derives."""
+    argument, content = Argument("unrolled", 0), proved.certificate.content
+    try:
+        written = canonical(problem, inputs)
+    except Unsupported as why:
+        return _checked(str(why), proved.arithmetic, otherwise, budget)
+    shown = [{"obligation": "violation", "steps": 0, "cases": without_controls(content)}]
+    restated = about_runs(written, argument, shown) | {"arithmetic": content["arithmetic"]}
+    evidence = _checked(Certificate("execution", restated), proved.arithmetic, otherwise, budget)
+    if not isinstance(evidence.verdict, Unknown):
+        return evidence
+    claimed = proof_about_runs(problem, argument, inputs, budget, proved.arithmetic)
+    return _checked(claimed, proved.arithmetic, otherwise, budget)
 
 
 def _other_arguments(asked: Property, tried: Argument) -> tuple[Argument, ...]:

@@ -45,6 +45,11 @@ def about_files(
     }
 
 
+def without_controls(content: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The cases of a proof about one state, without what defines controls by outputs and is not needed."""
+    return [{k: v for k, v in _needed(case).items() if k != "define"} for case in content["cases"]]
+
+
 def _needed(case: Mapping[str, Any]) -> Mapping[str, Any]:
     """The case without atoms that no step uses: some bound outputs, which the files do not do."""
     steps = case["steps"]

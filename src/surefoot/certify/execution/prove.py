@@ -53,11 +53,8 @@ def certificate(
     `arithmetic`: "float32", or "real" for networks that are evaluated without any rounding.
     """
     assert isinstance(problem.policy, NeuralPolicy)
-    said: dict[str, object] = {"kind": argument.kind, "steps": argument.steps}
-    if argument.good is not None:
-        said["good"] = argument.good
     try:
-        wanted = obligations(read_problem(written, Places(Path())), read_argument(said))
+        wanted = obligations(read_problem(written, Places(Path())), read_argument(_said(argument)))
         shown = []
         for number, obligation in enumerate(wanted):
             budget.progress(f"proving obligation {number + 1} of {len(wanted)}")
@@ -65,13 +62,22 @@ def certificate(
             shown.append({"obligation": obligation.name, "steps": obligation.steps, "cases": cases})
     except (Refused, BadCertificate, SurefootError) as error:
         return str(error)
-    content = {
+    return Certificate("execution", about_runs(written, argument, shown) | {"arithmetic": arithmetic})
+
+
+def about_runs(written: Mapping[str, Any], argument: Argument, shown: list[dict[str, Any]]) -> dict[str, Any]:
+    """The content of a certificate about the runs of a canonical problem."""
+    return {
         "surefoot-certificate": 1,
-        "claim": {"kind": "execution", "problem": written, "argument": said},
-        "arithmetic": arithmetic,
+        "claim": {"kind": "execution", "problem": written, "argument": _said(argument)},
+        "arithmetic": "float32",
         "obligations": shown,
     }
-    return Certificate("execution", content)
+
+
+def _said(argument: Argument) -> dict[str, object]:
+    more = {} if argument.good is None else {"good": argument.good}
+    return {"kind": argument.kind, "steps": argument.steps, **more}
 
 
 def _proof(obligation: Obligation, network: Network, budget: Budget, arithmetic: str) -> list[dict[str, Any]]:
