@@ -89,6 +89,25 @@ def drifting(asked: Property) -> Problem:
     return Problem("drift", environment, NeuralPolicy(network, (X,), choose=Choose.VALUE), asked)
 
 
+def overruled(asked: Property) -> Problem:
+    """Like `counting`, but a rule resets from 1 on, whatever the network says there."""
+    problem = counting(asked)
+    assert problem.policy is not None
+    rules = (Branch(X >= 1, "reset"), Branch(TRUE, problem.policy))
+    return Problem("overruled", problem.environment, ProgramPolicy(rules), asked)
+
+
+def by_program(asked: Property) -> Problem:
+    """x moves towards 0 by halves; no network at all."""
+    problem = drifting(asked)
+    program = ProgramPolicy((Branch(X > 0, (-X / 2,)), Branch(TRUE, (X * 0 - X / 2,))))
+    edge = Edge(outcomes=(Outcome(updates=(Update(X, X + Var("u")),)),))
+    where = Environment(
+        "e", problem.environment.variables, TRUE, (Component("c", (edge,)),), problem.environment.controls
+    )
+    return Problem("halves", where, program, asked)
+
+
 OUTPUT = Var(output_name(0))
 TOO_FAR = OUTPUT - Fraction(3, 5) > 0
 ACCEPTED: dict[str, tuple[Callable[[], Problem], Argument]] = {
@@ -101,6 +120,8 @@ ACCEPTED: dict[str, tuple[Callable[[], Problem], Argument]] = {
     "within, from 1 on": (lambda: counting(Within(equal(X, 0), 3, 1)), Argument("unrolled", 3)),
     "applicable": (lambda: counting(Never(X > 2), choose=Choose.ARGMAX_APPLICABLE), Argument("induction", 2)),
     "chosen values": (lambda: drifting(Never(TOO_FAR, 3)), Argument("unrolled", 3)),
+    "rules before the network": (lambda: overruled(Never(X > 1)), Argument("induction", 2)),
+    "rules alone": (lambda: by_program(Never(Apply(Op.ABS, (X,)) > 1)), Argument("induction", 1)),
     "clipped control": (lambda: drifting(Never(Var("u") > Fraction(1, 2))), Argument("induction", 1)),
 }
 
@@ -219,7 +240,7 @@ def test_a_loop_without_a_good_state_satisfies_every_obligation_about_good_state
 def test_what_the_canonical_form_lacks_is_refused_by_name() -> None:
     problem = counting(Never(X > 2))
     environment = problem.environment
-    program = ProgramPolicy((Branch(TRUE, "up"),))
+    program = ProgramPolicy((Branch(TRUE, ProgramPolicy((Branch(TRUE, "up"),))),))
     twice = Environment("two", environment.variables, TRUE, environment.components * 2)
     float64 = Environment(
         "f", environment.variables, TRUE, environment.components, arithmetic=Arithmetic.FLOAT64
@@ -240,11 +261,12 @@ def test_verify_gives_the_certificate_or_says_what_is_missing() -> None:
     assert isinstance(result.verdict, Proved)
     assert result.certified
     assert result.verdict.certificate.kind == "execution"
-    program = ProgramPolicy((Branch(X < 2, "up"), Branch(TRUE, "reset")))
-    problem = Problem("program", counting(Never(X > 2)).environment, program, Never(X > 2))
+    nested = ProgramPolicy((Branch(TRUE, ProgramPolicy((Branch(X < 2, "up"), Branch(TRUE, "reset")))),))
+    problem = Problem("program", counting(Never(X > 2)).environment, nested, Never(X > 2))
     result = verify(problem, None, Budget(30))
     assert isinstance(result.verdict, Holds)
-    assert "not certified: certificates cover policies that are one network" in result.notes
+    why = "not certified: certificates cover policies that are one network, with or without rules around it"
+    assert why in result.notes
 
 
 @pytest.mark.shared_data

@@ -7,6 +7,7 @@ a step of the reference leads from one to the other. On ties the formulas may ho
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -19,15 +20,20 @@ from tests.laws.finite_systems import KINDS, problems
 from surefoot.certify.checker.claim import Places
 from surefoot.certify.checker.execution.problem import Problem as Read
 from surefoot.certify.checker.execution.problem import read_problem
-from surefoot.certify.checker.execution.unroll import Moment
+from surefoot.certify.checker.execution.state import Moment
+from surefoot.certify.checker.execution.unroll import escape as may_escape
+from surefoot.certify.checker.execution.unroll import move as moves
 from surefoot.certify.checker.query import Formula, form, inner
 from surefoot.certify.execution.canonical import canonical
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.problem.environment import Environment, Int
 from surefoot.problem.meaning.evaluate import Undefined
-from surefoot.problem.names import location_key
+from surefoot.problem.names import location_key, output_index
+from surefoot.problem.policy import Branch, NeuralPolicy, ProgramPolicy
 from surefoot.problem.problem import Problem
+from surefoot.problem.property import Eventually, Never, Recurs, Within
 from surefoot.problem.semantics import State, decision, holds, is_initial, successors, transitions
+from surefoot.problem.term import TRUE, Term, Var, free_names
 
 
 def satisfied(formula: Formula, values: Mapping[str, Fraction]) -> bool:
@@ -55,14 +61,20 @@ def states(environment: Environment) -> Iterator[State]:
 
 def numbers(problem: Problem, state: State, time: int) -> dict[str, Fraction]:
     found = {f"{name}@{time}": Fraction(value) for name, value in state.items()}
-    made = decision(problem, state)
-    outputs = made.outputs if made is not None and made.outputs is not None else ()
-    return found | {f"output[{i}]@{time}": Fraction(o) for i, o in enumerate(outputs)}
+    return found | {f"output[{i}]@{time}": Fraction(o) for i, o in enumerate(outputs(problem, state))}
+
+
+def outputs(problem: Problem, state: State) -> tuple[float, ...]:
+    """What the network says here, also where a rule decides."""
+    policy = problem.policy
+    if isinstance(policy, ProgramPolicy):
+        policy = next((b.then for b in policy.branches if isinstance(b.then, NeuralPolicy)), policy)
+    made = decision(replace(problem, policy=policy), state)
+    return made.outputs if made is not None and made.outputs is not None else ()
 
 
 def is_tied(problem: Problem, state: State) -> bool:
-    made = decision(problem, state)
-    return made is not None and made.outputs is not None and len(set(made.outputs)) < len(made.outputs)
+    return len(set(outputs(problem, state))) < len(outputs(problem, state))
 
 
 def agrees(said: bool, true: bool, tied: bool) -> bool:
@@ -76,26 +88,48 @@ def read(problem: Problem) -> Read | None:
         return None
 
 
-@settings(deadline=None, max_examples=60)
-@given(st.integers(0, 10**6), st.sampled_from(KINDS))
-def test_a_state_has_the_same_meaning(seed: int, kind: str) -> None:
-    problem = problems(seed)[kind]
+def with_rules(problem: Problem, how: int) -> Problem:
+    """Rules in front of the network, or on both sides of it."""
+    if how == 0 or not isinstance(problem.policy, NeuralPolicy):
+        return problem
+    first, last = problem.policy.actions[0], problem.policy.actions[-1]
+    before, after = Branch(Var("x") < 1, last), Branch(TRUE, first)
+    middle = Branch(Var("b"), problem.policy) if how == 2 else Branch(TRUE, problem.policy)
+    branches = (before, middle, after) if how == 2 else (before, middle)
+    return replace(problem, policy=ProgramPolicy(branches, ("spare",)[: how - 1]))
+
+
+@settings(deadline=None, max_examples=90)
+@given(st.integers(0, 10**6), st.sampled_from(KINDS), st.integers(0, 2))
+def test_a_state_has_the_same_meaning(seed: int, kind: str, how: int) -> None:
+    problem = with_rules(problems(seed)[kind], how)
+    asked = condition_of(problem)
+    if isinstance(problem.policy, ProgramPolicy) and any(map(is_output, free_names(asked))):
+        return  # where a rule decides, the network is not asked
     if (found := read(problem)) is None:
         return
     moment = Moment(found, 0)
     initial, may_hold, may_fail = moment.initial(), moment.condition(True), moment.condition(False)
-    ended, escape = moment.ended(), moment.escape()
-    condition = next(
-        iter(getattr(problem.property, n) for n in ("bad", "good") if hasattr(problem.property, n))
-    )
+    ended, escape = moment.ended(), may_escape(moment)
     for state in states(problem.environment):
         values, tied = numbers(problem, state, 0), is_tied(problem, state)
         assert satisfied(initial, values) is is_initial(problem.environment, state)
-        true = holds(problem, state, condition)
+        true = holds(problem, state, asked)
         assert agrees(satisfied(may_hold, values), true, tied)
         assert agrees(satisfied(may_fail, values), not true, tied)
         assert agrees(satisfied(ended, values), not transitions(problem, state), tied)
         assert agrees(any(satisfied(escape, values | p) for p in picks(found)), escapes(problem, state), tied)
+
+
+def condition_of(problem: Problem) -> Term:
+    match problem.property:
+        case Never(condition) | Within(condition) | Eventually(condition) | Recurs(condition):
+            return condition
+    raise AssertionError(problem.property)
+
+
+def is_output(name: str) -> bool:
+    return output_index(name) is not None
 
 
 def picks(found: Read) -> list[dict[str, Fraction]]:
@@ -114,12 +148,12 @@ def escapes(problem: Problem, state: State) -> bool:
 
 
 @settings(deadline=None, max_examples=30)
-@given(st.integers(0, 10**6))
-def test_a_step_has_the_same_meaning(seed: int) -> None:
-    problem = problems(seed)["never"]
+@given(st.integers(0, 10**6), st.integers(0, 2))
+def test_a_step_has_the_same_meaning(seed: int, how: int) -> None:
+    problem = with_rules(problems(seed)["never"], how)
     if (found := read(problem)) is None:
         return
-    move, several = Moment(found, 0).move(), picks(found)
+    move, several = moves(Moment(found, 0)), picks(found)
     everything = list(states(problem.environment))
     for state in everything:
         values, after = numbers(problem, state, 0), reached(problem, state)

@@ -22,11 +22,11 @@ from surefoot.certify.checker.proof.cases import choose, conjuncts
 from surefoot.certify.checker.query import Formula, Variable, form, inner
 from surefoot.certify.checker.query import Linear as Form
 from surefoot.certify.checker.query import Query as Derived
+from surefoot.certify.execution.policy import decided
 from surefoot.errors import SurefootError, Unsupported
 from surefoot.network.rounding import error_bounds
 from surefoot.problem.environment import Int, Real
 from surefoot.problem.network import Network
-from surefoot.problem.policy import NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.term import Apply, Const, Op, Term, conjunction, disjunction
 from surefoot.query.bounds import declared, interval
@@ -52,13 +52,14 @@ def certificate(
 
     `arithmetic`: "float32", or "real" for networks that are evaluated without any rounding.
     """
-    assert isinstance(problem.policy, NeuralPolicy)
     try:
+        _, behind = decided(problem.policy)
+        network = None if behind is None else behind.network
         wanted = obligations(read_problem(written, Places(Path())), read_argument(_said(argument)))
         shown = []
         for number, obligation in enumerate(wanted):
             budget.progress(f"proving obligation {number + 1} of {len(wanted)}")
-            cases = _proof(obligation, problem.policy.network, budget, arithmetic)
+            cases = _proof(obligation, network, budget, arithmetic)
             shown.append({"obligation": obligation.name, "steps": obligation.steps, "cases": cases})
     except (Refused, BadCertificate, SurefootError) as error:
         return str(error)
@@ -80,7 +81,9 @@ def _said(argument: Argument) -> dict[str, object]:
     return {"kind": argument.kind, "steps": argument.steps, **more}
 
 
-def _proof(obligation: Obligation, network: Network, budget: Budget, arithmetic: str) -> list[dict[str, Any]]:
+def _proof(
+    obligation: Obligation, network: Network | None, budget: Budget, arithmetic: str
+) -> list[dict[str, Any]]:
     """The cases that show an obligation; `Unsupported` says what is missing."""
     derived, found = obligation.query, []
     for parts, path in _alternatives(derived, conjuncts(derived.formula), []):
@@ -131,7 +134,9 @@ def _ties(part: Formula, names: set[str]) -> bool:
     return part[0] == "=" and not names.isdisjoint(form(part))
 
 
-def _leaf(derived: Derived, network: Network, budget: Budget, arithmetic: str) -> Sequence[Mapping[str, Any]]:
+def _leaf(
+    derived: Derived, network: Network | None, budget: Budget, arithmetic: str
+) -> Sequence[Mapping[str, Any]]:
     query = _query(derived, network, arithmetic == "float32")
     with Native(seed=budget.seed).session(query, seconds=budget.remaining()) as ask:
         match ask():
@@ -145,12 +150,13 @@ def _leaf(derived: Derived, network: Network, budget: Budget, arithmetic: str) -
                 raise Unsupported(f"no proof of: {derived.origin} ({detail})")
 
 
-def _query(derived: Derived, network: Network, float32: bool) -> Query:
+def _query(derived: Derived, network: Network | None, float32: bool) -> Query:
     """The same query for a solver."""
     quantities = tuple(Quantity(v.name, _kind(v)) for v in derived.variables)
     box = declared(quantities)
     calls = []
     for call in derived.calls:
+        assert network is not None
         lines = [_linear(line) for line in call.inputs]
         ranges = [interval(line, box) for line in lines]
         single = all(_is_single(line, quantities) for line in lines)

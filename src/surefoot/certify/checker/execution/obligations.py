@@ -13,7 +13,8 @@ from ..number import BadCertificate, integer, record
 from ..query import Formula, Query
 from .formula import all_of
 from .problem import MOST_STEPS, Problem
-from .unroll import Moment, run_query
+from .state import Moment
+from .unroll import escape, run_query
 
 Last = Callable[[int], tuple[Formula, ...]]  # a condition about the runs of so many steps
 
@@ -58,7 +59,7 @@ def _unrolled(problem: Problem, argument: Argument) -> Iterator[Obligation]:
     for t in range(last + 1 if bounded else last):
         yield _from_start(problem, "violation", t, lambda t: _violation(problem, t))
         if not bounded or t < last:
-            yield _from_start(problem, "escape", t, lambda t: (*_open(problem, t), _at(problem, t).escape()))
+            yield _from_start(problem, "escape", t, lambda t: (*_open(problem, t), escape(_at(problem, t))))
     if not bounded:
         yield _from_start(problem, "longer", last, lambda t: _open(problem, t))
 
@@ -71,10 +72,10 @@ def _induction(problem: Problem, argument: Argument) -> Iterator[Obligation]:
         raise BadCertificate("argument: `good` belongs to an induction for `recurs`")
     for t in range(k - 1):
         yield _from_start(problem, "violation", t, lambda t: _violation(problem, t))
-        yield _from_start(problem, "escape", t, lambda t: (_at(problem, t).escape(),))
+        yield _from_start(problem, "escape", t, lambda t: (escape(_at(problem, t)),))
     before = [_at(problem, t).condition(False) for t in range(k - 1)] if asked.kind == "never" else []
     yield _anywhere(problem, "step/violation", k - 1, (*before, *_violation(problem, k - 1)))
-    yield _anywhere(problem, "step/escape", k - 1, (*before, _at(problem, k - 1).escape()))
+    yield _anywhere(problem, "step/escape", k - 1, (*before, escape(_at(problem, k - 1))))
     if argument.good is not None:
         none = tuple(_at(problem, t).condition(False) for t in range(argument.good))
         yield _anywhere(problem, "step/none good", argument.good - 1, none)

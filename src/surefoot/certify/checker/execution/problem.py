@@ -16,7 +16,8 @@ KINDS = ("real", "float32", "integer", "boolean")
 CHOOSE = ("value", "argmax", "argmax-applicable", "sample")
 _PROBLEM = frozenset({"name", "variables", "initial", "controls", "edges", "policy", "property"})
 _EDGE = frozenset({"action", "guard", "chosen", "assuming", "outcomes"})
-_POLICY = frozenset({"network", "observe", "choose", "actions"})
+_POLICY = frozenset({"rules", "network", "observe", "choose", "actions", "owns"})
+_RULE = frozenset({"when", "then"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +62,13 @@ class Problem:
     initial: Term
     controls: tuple[Control, ...]
     edges: tuple[Edge, ...]
-    network: Network
+    rules: tuple[tuple[Term, Any], ...]  # condition, and an action or a term for each control
+    network: Network | None
     outputs: int
     observe: tuple[Term, ...]
     choose: str
-    actions: tuple[str, ...]
+    actions: tuple[str, ...]  # what the outputs stand for
+    owns: tuple[str, ...]  # all actions of the policy
     property: Property
     uncertified: tuple[str, ...]
 
@@ -75,20 +78,7 @@ def read_problem(data: object, places: Places) -> Problem:
     variables = tuple(_declared(v) for v in items(entry["variables"], "variables"))
     controls = tuple(_control(c) for c in items(entry["controls"], "controls"))
     edges = tuple(_edge(e) for e in items(entry["edges"], "edges"))
-    policy = record(entry["policy"], _POLICY, frozenset(), "policy")
-    network, unsaid = read_network_entry(policy["network"], places)
-    widths = network.widths()
-    observe = tuple(read_term(t) for t in items(policy["observe"], "observe"))
-    choose = text(policy["choose"], "choose")
-    actions = tuple(text(a, "action") for a in items(policy["actions"], "actions"))
-    if len(observe) != widths[0] or choose not in CHOOSE:
-        raise BadCertificate("policy: it does not fit its network, or has no known way to choose")
-    if widths[-1] != (len(controls) if choose == "value" else len(actions)) or (
-        choose == "value" if actions else choose != "value"
-    ):
-        raise BadCertificate("policy: as many outputs as controls or as actions, never both")
-    if controls and choose != "value":
-        raise BadCertificate("policy: controls need `value`")
+    policy = _policy(entry["policy"], places, len(controls))
     names = [v.name for v in variables] + [c.name for c in controls]
     free = {c.name for edge in edges for c in edge.chosen}
     if len(set(names)) < len(names) or free.intersection(names):
@@ -96,21 +86,66 @@ def read_problem(data: object, places: Places) -> Problem:
     known = {v.name for v in variables}
     if any(not known.issuperset(updates) for edge in edges for updates in edge.outcomes):
         raise BadCertificate("problem: an update of something that is no variable")
-    missing = ("where the problem comes from: it is written out in the certificate", *unsaid)
+    missing = ("where the problem comes from: it is written out in the certificate", *policy.unsaid)
     return Problem(
         text(entry["name"], "name"),
         variables,
         read_term(entry["initial"]),
         controls,
         edges,
-        network,
-        widths[-1],
-        observe,
-        choose,
-        actions,
+        policy.rules,
+        policy.network,
+        0 if policy.network is None else policy.network.widths()[-1],
+        policy.observe,
+        policy.choose,
+        policy.actions,
+        policy.owns,
         _property(entry["property"]),
         missing,
     )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Policy:
+    rules: tuple[tuple[Term, Any], ...]
+    network: Network | None
+    observe: tuple[Term, ...]
+    choose: str
+    actions: tuple[str, ...]
+    owns: tuple[str, ...]
+    unsaid: tuple[str, ...]
+
+
+def _policy(data: object, places: Places, controls: int) -> _Policy:
+    entry = record(data, _POLICY, frozenset(), "policy")
+    network, unsaid = (None, ()) if entry["network"] is None else read_network_entry(entry["network"], places)
+    inputs, outputs = (0, 0) if network is None else (network.widths()[0], network.widths()[-1])
+    observe = tuple(read_term(t) for t in items(entry["observe"], "observe"))
+    choose = text(entry["choose"], "choose")
+    actions, owns = (tuple(text(a, "action") for a in items(entry[key], key)) for key in ("actions", "owns"))
+    if choose not in CHOOSE or (choose == "value") is not bool(controls) or (controls and owns):
+        raise BadCertificate("policy: controls need `value` and no actions, everything else has no controls")
+    if len(observe) != inputs or (network is not None and outputs != (controls or len(actions))):
+        raise BadCertificate("policy: it does not fit the inputs and outputs of its network")
+    if network is None and actions:
+        raise BadCertificate("policy: actions of outputs without a network")
+    rules = tuple(_rule(r, controls) for r in items(entry["rules"], "rules"))
+    named = {*actions, *(then for _, then in rules if not controls)}
+    if not named <= set(owns) or (choose == "argmax-applicable" and set(actions) != set(owns)):
+        raise BadCertificate("policy: an action that it does not own, or owns without a way to pick it")
+    if controls and network is None and (not rules or rules[-1][0] is not True):
+        raise BadCertificate("policy: in some states nothing sets the controls")
+    return _Policy(rules, network, observe, choose, actions, owns, unsaid)
+
+
+def _rule(data: object, controls: int) -> tuple[Term, Any]:
+    entry = record(data, _RULE, frozenset(), "rule")
+    if not controls:
+        return read_term(entry["when"]), text(entry["then"], "rule")
+    values = tuple(read_term(t) for t in items(entry["then"], "rule"))
+    if len(values) != controls:
+        raise BadCertificate("policy: a rule sets as many values as there are controls")
+    return read_term(entry["when"]), values
 
 
 def _end(data: object) -> Fraction | None:

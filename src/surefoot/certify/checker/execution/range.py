@@ -12,19 +12,21 @@ from ..number import Refused
 from ..query import Call, Variable
 from .formula import line_range
 from .problem import Problem
+from .state import Moment
 from .term import value
-from .unroll import Moment
 
 _BITS = 40
 
 
 def check_overflow(problem: Problem) -> None:
-    """Refuse if some state within the declared ranges might make the network overflow."""
+    """Refuse if some state within the declared ranges might make the network, if there is one, overflow."""
+    if problem.network is None:
+        return
     start = Moment(problem, 0)
     bounds = {v.name: (v.low, v.high) for v in start.declared()}
     if any(low is not None and high is not None and low > high for low, high in bounds.values()):
         return  # there is no state at all
-    inputs, plain = [], start.plain()
+    inputs, plain = [], start.plain
     for number, seen in enumerate(problem.observe):
         ends = [line_range(line, bounds) for _, line in value(seen, plain)]
         lows, highs = (
