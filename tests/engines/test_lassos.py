@@ -28,7 +28,7 @@ from surefoot.problem.property import Eventually, Never, Property, Recurs
 from surefoot.problem.term import FALSE, TRUE, Term, Var, divide, equal
 from surefoot.run import verify
 from surefoot.solve import SOLVERS
-from surefoot.verdict.verdict import Holds, Reason, Unknown, Vacuous, Verdict, Violated
+from surefoot.verdict.verdict import Holds, Proved, Reason, Unknown, Vacuous, Verdict, Violated
 from surefoot.work.budget import Budget
 
 solvers = pytest.mark.parametrize("solver", ["milp", "z3"])
@@ -78,8 +78,7 @@ def test_a_good_state_in_the_stem_saves_eventually_but_not_recurs(solver: str) -
     assert ([s["n"] for s in found.trace.states], found.trace.loop) == ([0, 1, 2, 1], 1)
     for engine in (Bmc(SOLVERS[solver]()), Induction(SOLVERS[solver]())):
         held = verify(asking(problem, Eventually(among(0))), engine, Budget(30)).verdict
-        assert isinstance(held, Holds)
-        assert held.up_to is None
+        assert isinstance(held, Proved)
 
 
 @solvers
@@ -103,7 +102,7 @@ def test_a_dead_end_violates_unless_it_is_good(solver: str) -> None:
         assert isinstance(found, Violated)
         assert (len(found.trace.moves), found.trace.loop) == (2, None)
         for asked in (Recurs(among(2)), Eventually(among(1))):
-            assert isinstance(verify(asking(chain, asked), engine, Budget(30)).verdict, Holds)
+            assert isinstance(verify(asking(chain, asked), engine, Budget(30)).verdict, Proved)
 
 
 @pytest.mark.parametrize("engine", [Bmc(), Induction()])
@@ -173,5 +172,5 @@ def test_a_condition_without_value_is_no_answer(solver: str) -> None:
 def test_errors_after_the_first_good_state_do_not_matter_to_eventually(solver: str) -> None:
     problem = graph([(0, 1), (1, 2), (2, 7)], Eventually(among(1)), states=3)
     for engine in (Bmc(SOLVERS[solver](), depth=5), Induction(SOLVERS[solver](), depth=5)):
-        assert isinstance(verify(problem, engine, Budget(30)).verdict, Holds)
+        assert isinstance(verify(problem, engine, Budget(30)).verdict, Proved)
         assert isinstance(verify(asking(problem, Recurs(among(1))), engine, Budget(30)).verdict, Unknown)

@@ -73,7 +73,7 @@ def test_bounds_are_weakened_until_no_step_leaves_them() -> None:
     ]
     words = [outcome for _, outcome in result.verdict.artifact.candidates]
     assert "a step leaves it: weakened" in words
-    assert not result.certified  # milp gives no certificates
+    assert result.certified
     bound = result.verdict.artifact.condition
     assert "x <= 2" in show(bound) or "x <= 2.5" in show(bound)
 

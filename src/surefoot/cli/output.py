@@ -49,17 +49,17 @@ def sha256(path: Path) -> str:
 
 
 def exit_code(result: Result) -> int:
-    """0 proved, or no violation up to the number of steps that was asked for; 1 violated; 130 interrupted.
+    """0 proved, or no violation in as many steps as the property speaks of; 1 violated; 130 interrupted.
 
-    3: no answer, or one about all runs that rests on the word of a solver.
+    3: no full answer, or one about all runs that rests on the word of a solver.
     """
     match result.verdict:
         case Violated():
             return 1
         case Proved() | Estimated() | Exact() | Found() | PerStart():
             return 0
-        case Holds(up_to):
-            return 3 if up_to is None else 0
+        case Holds(up_to, as_asked=asked):
+            return 0 if asked and up_to is not None else 3
         case Unknown(reason=Reason.INTERRUPTED):
             return 130
         case Vacuous() | Unknown():
