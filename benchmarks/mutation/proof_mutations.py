@@ -11,6 +11,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any, TypeAlias
+from zlib import compress, decompressobj
 
 Certificate: TypeAlias = dict[str, Any]
 Mutation: TypeAlias = Callable[[Certificate, random.Random], str | None]
@@ -165,7 +166,12 @@ def change_bound(certificate: Certificate, source: random.Random) -> str | None:
     step = _of_kind(certificate, source, "bound")
     if step is None or not step[2]:
         return None
-    row = source.choice(step[2])
+    place = source.randrange(len(step[2]))
+    if type(step[2][place]) is int:
+        both = step[2][place]
+        step[2][place] = source.choice([both ^ 1, source.randrange(8), [both >> 1, both & 1]])
+        return "a bound step changed"
+    row = step[2][place]
     match source.randrange(3):
         case 0:
             row[1] = 1 - row[1]
@@ -180,11 +186,15 @@ def change_slopes(certificate: Certificate, source: random.Random) -> str | None
     step = _of_kind(certificate, source, "slopes")
     if step is None:
         return None
-    data = bytearray(b64decode(step[2] or step[3] or ""))
+    word = step[2] or step[3] or ""
+    raw = b64decode(word[1:] if word.startswith("~") else word)
+    data = bytearray(decompressobj().decompress(raw) if word.startswith("~") else raw)
     if not data:
         return None
     data[source.randrange(len(data))] = source.choice([0, 1, 127, 128, 129, 200, 255])
-    written = b64encode(bytes(data)).decode()
+    plain, stream = b64encode(bytes(data)).decode(), compress(bytes(data))
+    cut_off = stream[: source.randrange(len(stream))]
+    written = source.choice([plain, plain, "~" + b64encode(source.choice([stream, cut_off])).decode()])
     step[2], step[3] = source.choice([(written, None), (None, written), (written, written)])
     return "slopes changed"
 

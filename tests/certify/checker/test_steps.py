@@ -94,7 +94,7 @@ def test_slopes() -> None:
         variables=positive,
         nodes=nodes,
     )
-    for wrong in (shares(129, 0), shares(0), shares(0, 0, 0)):
+    for wrong in ([-1], [2 * 99], [True], shares(129, 0), shares(0), shares(0, 0, 0)):
         refused("slopes", [low], [["slopes", 3, wrong, None], ["drop", [0], ONE]], nodes=nodes)
     refused("slopes", [low], [["slopes", 3, None, strong], ["drop", [0], ONE]], nodes=nodes)
     refused("slopes", [low], [["slopes", 2, strong, None], ["drop", [0], ONE]], nodes=nodes)
@@ -109,8 +109,10 @@ def test_bound_and_forward() -> None:
     accepted([tight], steps, nodes=nodes)
     refused("no positive", [tight], steps[1:], nodes=nodes)
     refused("no positive", [tight], [steps[0], steps[2]], nodes=nodes)
+    accepted([tight], [["bound", 4, [0]], *steps[1:]], nodes=nodes)
     refused("no positive", [tight], [["bound", 4, [[0, 1]]], *steps[1:]], nodes=nodes)
-    for wrong in ([[1, 0]], [[0, 2]], [[-1, 0]], [[True, 0]]):
+    refused("no positive", [tight], [["bound", 4, [1]], *steps[1:]], nodes=nodes)
+    for wrong in ([[1, 0]], [[0, 2]], [[-1, 0]], [[True, 0]], [2], [-1], [True], ["0"]):
         with pytest.raises(BadCertificate):
             judged([tight], [["bound", 4, wrong]], nodes=nodes)
     refused("no cut", [tight], [["bound", 4, [[0, 0, 1]]]], nodes=nodes)

@@ -12,6 +12,8 @@ from binascii import Error as Base64Error
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
+from zlib import decompressobj
+from zlib import error as ZlibError
 
 from ..bounds.backward import Form
 from ..bounds.box import exact_ends
@@ -33,10 +35,7 @@ def read_slopes(grid: Grid, v: int, data: Sequence[object]) -> Slopes:
         if side is None:
             found.append(None)
             continue
-        try:
-            raw = b64decode(text(side, "slopes", most=1 << 26), validate=True)
-        except (Base64Error, ValueError):
-            raise BadCertificate("slopes: not in base64") from None
+        raw = _bytes(text(side, "slopes", most=1 << 26), 2 * grid.values[v].width)
         if kind in SHARES:
             found.append(tuple(raw))
         elif len(raw) % 2:
@@ -46,6 +45,25 @@ def read_slopes(grid: Grid, v: int, data: Sequence[object]) -> Slopes:
     slopes = (found[0], found[1])
     check_slopes(grid, v, slopes)
     return slopes
+
+
+def _bytes(word: str, most: int) -> bytes:
+    """Bytes in base64; after `~` of a zlib stream, which is not unpacked beyond so many bytes."""
+    packed = word.startswith("~")
+    try:
+        raw = b64decode(word[1:] if packed else word, validate=True)
+    except (Base64Error, ValueError):
+        raise BadCertificate("slopes: not in base64") from None
+    if not packed:
+        return raw
+    stream = decompressobj()
+    try:
+        found = stream.decompress(raw, most + 1)
+    except ZlibError:
+        raise BadCertificate("slopes: not a zlib stream") from None
+    if not stream.eof or stream.unused_data or len(found) > most:
+        raise BadCertificate("slopes: a zlib stream that is cut off, or too long")
+    return found
 
 
 def read_multipliers(data: object) -> Mapping[str, Any]:

@@ -107,7 +107,10 @@ def _bound(grid: Grid, state: State, value: object, entries: list[Any]) -> None:
 
 
 def _row(data: object, last: int) -> list[Any]:
-    """An entry, a side, and perhaps a multiplier of the cut."""
+    """An entry, a side, and perhaps a multiplier of the cut; or twice the entry plus the side."""
+    if type(data) is int:
+        both = integer(data, 0, 2 * last + 1, "entry and side")
+        return [both >> 1, both & 1]
     parts = items(data, "bound")
     if len(parts) not in (2, 3):
         raise BadCertificate("bound: an entry has two or three numbers")

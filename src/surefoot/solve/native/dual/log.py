@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import log2
@@ -14,6 +13,7 @@ from surefoot.network.outward import Array
 from surefoot.solve.native.dual.bounding.bounds import Clipped
 from surefoot.solve.native.dual.bounding.kernel import MULTIPLIER_GRID, NEAR, SLOPE_GRID, Compiled
 from surefoot.solve.native.dual.layered import Indices, Mask
+from surefoot.solve.native.proof.steps import packed
 
 _BYTES = 500_000_000  # a log that may take more is given up
 _BYTES_OF_NEURON = 120  # in every sub-domain: a few rounds, each with slopes, bounds and phases
@@ -173,7 +173,7 @@ class _Written:
         """Bounds of all neurons from those of the inputs."""
         found: list[object] = []
         if self.names.folded:
-            every = [[index, side] for index in range(self.widths[0]) for side in (0, 1)]
+            every = list(range(2 * self.widths[0]))  # of every entry both sides
             found.extend(["bound", value, every] for value in self.names.before[0])
         return [*found, ["forward", 1, self.names.before[-1][-1]]]
 
@@ -197,21 +197,23 @@ class _Written:
             decided = np.where(of.lower[row] >= 0.0, SLOPE_GRID, 0.0)
             every = np.where(unstable, theta * SLOPE_GRID, decided).astype(np.uint8)
             found["slopes"] = {
-                value: [b64encode(every[block].tobytes()).decode(), None]
+                value: [packed(every[block].tobytes()), None]
                 for value, block in self.blocks
                 if told[block].any()
             }
         return found
 
     def bounds(self, of: Clipped, start: int, end: int) -> list[object]:
-        by_value: dict[int, list[list[object]]] = {}
+        by_value: dict[int, list[object]] = {}
         neurons = of.neurons[start:end].tolist()
         lower = self._prices(of.lower_price[start:end], np.isfinite(of.lower[start:end]))
         upper = self._prices(of.upper_price[start:end], np.isfinite(of.upper[start:end]))
         for neuron, *prices in zip(neurons, lower, upper, strict=True):
             value, index = self.places[neuron]
             entries = by_value.setdefault(value, [])
-            entries.extend([index, side, *price] for side, price in enumerate(prices) if price is not None)
+            for side, price in enumerate(prices):
+                if price is not None:
+                    entries.append([index, side, *price] if price else 2 * index + side)
         return [["bound", value, entries] for value, entries in by_value.items()]
 
     def _prices(self, prices: Array, used: Mask) -> Iterator[tuple[str, ...] | None]:

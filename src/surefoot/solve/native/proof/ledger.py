@@ -216,9 +216,10 @@ def _write_bounds(
                 steps.append(["bound", places[value], rows])
 
 
-def _rows(wanted: Wanted, index: int) -> list[list[int]]:
-    low, high = np.flatnonzero(wanted.low[index]).tolist(), np.flatnonzero(wanted.high[index]).tolist()
-    return [*([i, 0] for i in low), *([i, 1] for i in high)]
+def _rows(wanted: Wanted, index: int) -> list[int]:
+    """Twice the entry, plus 1 for an upper bound."""
+    low, high = np.flatnonzero(wanted.low[index]), np.flatnonzero(wanted.high[index])
+    return [*(2 * low).tolist(), *(2 * high + 1).tolist()]
 
 
 def _forward(steps: list[list[object]], place: int) -> None:

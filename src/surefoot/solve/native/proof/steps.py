@@ -5,6 +5,7 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
+from zlib import compress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,7 @@ from surefoot.solve.native.bounding.lines import COARSE, FINE, needs_slopes, sha
 from surefoot.solve.native.bounding.substitute import Bounded
 from surefoot.solve.native.problem import Compiled
 
+_SHORT = 24  # bytes that are not worth packing
 UNIT = 2**16  # multipliers of atoms are whole numbers up to this
 
 
@@ -31,6 +33,14 @@ class Refutation:
         return Refutation(self.row[member], {v: s[member] for v, s in self.below.items()})
 
 
+def packed(slopes: bytes) -> str:
+    """Slopes as text: in base64, of a zlib stream if that is shorter."""
+    plain = b64encode(slopes).decode()
+    if len(slopes) < _SHORT:
+        return plain
+    return min(plain, "~" + b64encode(compress(slopes, 9)).decode(), key=len)
+
+
 def multipliers(problem: Compiled, given: Refutation) -> dict[str, object]:
     """The `m` of a step for one box."""
     atoms = [[int(j), int(given.row[j])] for j in np.flatnonzero(given.row)]
@@ -41,7 +51,7 @@ def multipliers(problem: Compiled, given: Refutation) -> dict[str, object]:
 
 
 def _bytes(slopes: Array) -> str:
-    return b64encode(np.rint(slopes * COARSE).astype(np.uint8).tobytes()).decode()
+    return packed(np.rint(slopes * COARSE).astype(np.uint8).tobytes())
 
 
 def drop_step(problem: Compiled, sets: list[int], given: Refutation) -> list[object]:
@@ -68,4 +78,4 @@ def slopes_steps(problem: Compiled, part: Bounded, index: int) -> list[list[obje
 
 
 def _words(slopes: Array) -> str:
-    return b64encode(np.minimum(np.rint(slopes * FINE), FINE - 1).astype("<u2").tobytes()).decode()
+    return packed(np.minimum(np.rint(slopes * FINE), FINE - 1).astype("<u2").tobytes())
