@@ -94,7 +94,7 @@ def test_slopes() -> None:
         variables=positive,
         nodes=nodes,
     )
-    for wrong in ([-1], [2 * 99], [True], shares(129, 0), shares(0), shares(0, 0, 0)):
+    for wrong in (shares(129, 0), shares(0), shares(0, 0, 0)):
         refused("slopes", [low], [["slopes", 3, wrong, None], ["drop", [0], ONE]], nodes=nodes)
     refused("slopes", [low], [["slopes", 3, None, strong], ["drop", [0], ONE]], nodes=nodes)
     refused("slopes", [low], [["slopes", 2, strong, None], ["drop", [0], ONE]], nodes=nodes)
