@@ -58,7 +58,7 @@ def _narrowed(box: Box, known: Box | None) -> Box:
 
 def _affine(node: Affine, boxes: Sequence[Box]) -> Box:
     centre, radius = centre_radius(boxes[node.source])
-    weights, bias = node.weights.astype(np.float64), node.bias.astype(np.float64)
+    weights, bias = node.weights.astype(np.float64, copy=False), node.bias.astype(np.float64, copy=False)
     error = gamma(weights.shape[1] + 2)  # of each product with its sums, the bias included
     middle = centre @ weights.T + bias
     spread = (radius + error * (np.abs(centre) + radius)) @ np.abs(weights).T + error * np.abs(bias) + TINY

@@ -151,7 +151,7 @@ def forwarded(found: Bounded, number: int) -> Box:
     plan, node = found.layout, found.layout.network.nodes[number - 1]
     box = node_interval(node, found.boxes)
     if number in plan.rounded:
-        by = radius(node, found.boxes, box, number in plan.inputs)
+        by = radius(node, found.boxes, box, number in plan.inputs, plan.absolute.get(number))
         if by is not None:
             found.radii[number] = by = np.where(plan.rounded[number], by, 0.0)
             return widened(box, by)

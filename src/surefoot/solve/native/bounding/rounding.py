@@ -16,18 +16,21 @@ from surefoot.network.rounding import LARGEST, SMALLEST, UNIT32
 from surefoot.problem.network import Activation, Affine, Combine, Elementwise, Node, Pairing, Shape
 
 
-def radius(node: Node, boxes: Sequence[Box], box: Box, is_input: bool) -> Array | None:
+def radius(
+    node: Node, boxes: Sequence[Box], box: Box, is_input: bool, absolute: tuple[Array, Array] | None
+) -> Array | None:
     """Per entry, from the boxes of the values that the node reads; None: the result is exact.
 
     `box` is that of the exact result; `is_input`: the node makes the input vector of a call, whose entries
-    are rounded once however they come about.
+    are rounded once however they come about; `absolute`: weights and bias of an affine node without signs.
     """
     if is_input:
         return _once(box.magnitude)
     with np.errstate(all="ignore"):
         match node:
-            case Affine(source, weights, bias):
-                return _affine(boxes[source].magnitude, np.abs(weights), np.abs(bias))
+            case Affine(source):
+                assert absolute is not None
+                return _affine(boxes[source].magnitude, *absolute)
             case Activation(source, shape, _):
                 return _activation(shape, boxes[source].magnitude, box)
             case Combine(_, right, Pairing.DIVIDE):
@@ -46,7 +49,7 @@ def _once(size: Array) -> Array:
 
 def _affine(size: Array, weights: Array, bias: Array) -> Array:
     columns = weights.shape[1]
-    total = _up(size @ weights.T.astype(np.float64) + bias, columns + 2)
+    total = _up(size @ weights.T + bias, columns + 2)
     share = (columns + 1) * UNIT32
     if share >= 0.5:
         return np.full_like(total, np.inf)
