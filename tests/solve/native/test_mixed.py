@@ -48,7 +48,7 @@ def points(asked: Query) -> list[np.ndarray[tuple[int, ...], np.dtype[np.float64
     problem = compile_query(asked, [normal(c) for c in asked.constraints], declared(asked.quantities))
     assert problem is not None
     found = bounded(layout(problem.network), problem.low[None], problem.high[None], {})
-    return list(choices(problem, found, [tuple(range(len(problem.strict)))]))
+    return list(choices(problem, found, [tuple(range(len(problem.strict)))], range(1, MOST_BENDS + 1)))
 
 
 def test_the_deepest_point_comes_first() -> None:

@@ -11,6 +11,11 @@ from surefoot.network.outward import Array
 from surefoot.solve.native.problem import Mask
 
 _FEASIBILITY = 1e-9
+_LONG = (  # searches within the search, whatever the limit of nodes; older versions do not know all of them
+    "mip_heuristic_run_rens",
+    "mip_heuristic_run_rins",
+    "mip_heuristic_run_root_reduced_cost",
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,6 +62,7 @@ def minimise(
         kinds = highspy.HighsVarType
         model.integrality_ = [kinds.kInteger if w else kinds.kContinuous for w in whole.tolist()]
         options |= {"mip_max_nodes": most_nodes, "mip_feasibility_tolerance": _FEASIBILITY}
+        options |= dict.fromkeys(_LONG, False)
     solver: Any = highspy.Highs()  # type: ignore[no-untyped-call]
     for name, value in options.items():
         solver.setOptionValue(name, value)

@@ -35,6 +35,7 @@ from surefoot.solve.native.bounding.substitute import Bounded, together
 from surefoot.solve.native.bounding.views import merged, view
 from surefoot.solve.native.goal import Goal, failing, goal
 from surefoot.solve.native.guess.candidates import Guesses, among, attacked, chosen, exactly
+from surefoot.solve.native.guess.mixed import FEW_BENDS, MOST_BENDS
 from surefoot.solve.native.problem import Compiled, Mask, truth
 from surefoot.solve.native.proof.ledger import Ledger, closed_exactly, confirm, halved, vanished
 from surefoot.solve.native.proof.regions import separated
@@ -108,7 +109,8 @@ def run(s: Search) -> Answer:
 def _guessed(s: Search, is_root: bool) -> Answer | None:
     """Solutions by other means than bounds: what is cheap at once, the rest where bounds take longer."""
     if is_root:
-        return chosen(s.guesses, s.whole) or attacked(s.guesses, thorough=False)
+        few = range(1, FEW_BENDS + 1)
+        return chosen(s.guesses, s.whole, few) or attacked(s.guesses, thorough=False)
     return _attacked(s) if s.visited >= _LATER else None
 
 
@@ -116,7 +118,8 @@ def _attacked(s: Search) -> Answer | None:
     if s.attacked:
         return None
     s.attacked = True
-    return attacked(s.guesses, thorough=True)
+    more = range(FEW_BENDS + 1, MOST_BENDS + 1)
+    return chosen(s.guesses, s.whole, more) or attacked(s.guesses, thorough=True)
 
 
 def _end(s: Search) -> Answer:

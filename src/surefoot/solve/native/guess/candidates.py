@@ -58,9 +58,9 @@ def attacked(g: Guesses, thorough: bool) -> Sat | None:
     return found or _first(g, points, worst) or _on_the_edge(g, points, worst)
 
 
-def chosen(g: Guesses, found: Bounded) -> Sat | None:
-    """A solution that a mixed-integer program finds, for a small network; `found`: bounds over the box."""
-    for point in choices(g.problem, found, g.sets[:_EDGES]):
+def chosen(g: Guesses, found: Bounded, bends: range) -> Sat | None:
+    """A solution that a mixed-integer program finds; `bends`: how many neurons may be undecided."""
+    for point in choices(g.problem, found, g.sets[:_EDGES], bends):
         if (answer := exactly(g, point)) is not None or monotonic() > g.deadline:
             return answer
     return None

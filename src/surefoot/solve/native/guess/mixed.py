@@ -30,8 +30,9 @@ from surefoot.solve.native.guess.vertex import has_pieces
 from surefoot.solve.native.linear_program import minimise
 from surefoot.solve.native.problem import Compiled, Mask
 
-MOST_BENDS = 48  # neurons that are not decided
-_NODES = 64  # of the search by HiGHS
+FEW_BENDS = 24  # neurons that are not decided: so few cost little
+MOST_BENDS = 48  # ... and with so many HiGHS may take as long as a small search by bounds
+_NODES = 8  # of the search by HiGHS
 _STEPS = 20_000  # of its simplex method
 _LARGEST = 1e7  # numbers beyond which its tolerance says nothing
 
@@ -54,19 +55,24 @@ class _Bend:
     high: Array
 
 
-def choices(problem: Compiled, found: Bounded, sets: Sequence[tuple[int, ...]]) -> Iterator[Array]:
-    """Points of the box at which the atoms of a set hold in floats; `found`: bounds over that box alone."""
+def choices(
+    problem: Compiled, found: Bounded, sets: Sequence[tuple[int, ...]], bends: range
+) -> Iterator[Array]:
+    """Points of the box at which the atoms of a set hold in floats; `found`: bounds over that box alone.
+
+    `bends`: how many neurons may be undecided.
+    """
     if not has_pieces(problem.network) or (problem.whole & ~problem.free).any():
         return
-    bends = [
+    undecided = [
         (v, straddling)
         for v, node in enumerate(problem.network.nodes, start=1)
         if isinstance(node, Activation) and (straddling := _straddling(found, node)).any()
     ]
-    count = sum(int(straddling.sum()) for _, straddling in bends)
-    if not 0 < count <= MOST_BENDS:
+    count = sum(int(straddling.sum()) for _, straddling in undecided)
+    if count not in bends:
         return
-    forms, neurons = _forms(problem, found, dict(bends), count)
+    forms, neurons = _forms(problem, found, dict(undecided), count)
     atoms = forms[-1]
     if not all(np.isfinite(f.rows).all() and np.abs(f.rows).max(initial=0.0) < _LARGEST for f in forms):
         return
