@@ -79,8 +79,18 @@ def _split(s: Search, parents: Domains, neurons: Indices, on_first: Mask) -> Non
 
 def _split_twice(s: Search, parents: Domains, neurons: Indices) -> None:
     """Four parts of each, by the signs of two neurons."""
-    halves = _both(s, parents, neurons[:, 0])
-    s.stack.push(_both(s, halves, np.tile(neurons[:, 1], 2)))
+    first, second = np.tile(neurons[:, 0], 4), np.tile(neurons[:, 1], 4)
+    halves = np.concatenate(_numbered(s, parents.node, neurons[:, 0]))
+    quarters = np.concatenate(_numbered(s, halves, np.tile(neurons[:, 1], 2)))
+    count, each = len(parents), np.arange(len(quarters))
+    children = parents.take(each % count)
+    for neuron, on in ((first, each // count % 2 > 0), (second, each // count > 1)):
+        children.phase[each, neuron] = np.where(on, 1, -1)
+        children.theta[each, neuron] = 0.0
+        children.lower[each[on], neuron[on]] = 0.0
+        children.upper[each[~on], neuron[~on]] = 0.0
+    rounds = np.zeros_like(children.rounds)
+    s.stack.push(replace(children, fresh=second, rounds=rounds, node=quarters))
 
 
 def _look_ahead(s: Search, parents: Domains, score: Array, bound: Array) -> None:

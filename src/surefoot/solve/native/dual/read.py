@@ -13,7 +13,7 @@ from surefoot.network.exact import exact_outputs
 from surefoot.network.outward import TINY, Array
 from surefoot.problem.environment import Bool, Int, Real
 from surefoot.problem.network import Activation, Affine, Network, Shape
-from surefoot.query.bounds import Interval, declared, float32_within, intersect, is_empty, simplify
+from surefoot.query.bounds import Interval, declared, float32_within, intersect, simplify
 from surefoot.query.claim import written
 from surefoot.query.formula import All, AnyOf, Atom, Formula, Relation
 from surefoot.query.linear import Linear, constant, linearise, minus, scaled, variable
@@ -150,7 +150,7 @@ def case_of(query: Query, choices: list[Choice], conjuncts: list[Atom], least_in
     for atom in conjuncts:
         _narrow(atom, free, box)
     ends = [box[name] for name in free]
-    if any(None in pair or is_empty(pair) for pair in ends):
+    if any(low is None or high is None or low > high for low, high in ends):
         return None
     parts = [atom for atom in conjuncts if atom not in known.used]
     for quantity in query.quantities:

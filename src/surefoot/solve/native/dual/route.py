@@ -24,7 +24,7 @@ from surefoot.solve.native.dual.bounding.kernel import Compiled
 from surefoot.solve.native.dual.layered import Layered, with_rows
 from surefoot.solve.native.dual.log import Log, Naming, certificate_steps
 from surefoot.solve.native.dual.read import Case, alternatives, case_of, chain, question
-from surefoot.solve.native.dual.search import needed, resumed, started
+from surefoot.solve.native.dual.search import all_violated, needed, resumed, started
 from surefoot.solve.native.dual.state import Candidate, GaveUp, Limit, Refuted, Search, Settings
 from surefoot.solve.native.witness import satisfied
 
@@ -136,7 +136,7 @@ class Neurons:
             problem, names = question(case, *layers)
         except (ValueError, OverflowError):  # weights that are no numbers, or numbers beyond float64
             return None
-        if len(problem.offsets) > 1:
+        if len(problem.offsets) > 1 and not all_violated(problem, self.settings.seed):
             keep = needed(problem, replace(self.settings.steps, count=_NEEDED_STEPS))
             problem = with_rows(problem, keep)
             names = replace(names, atoms=tuple(a for a, k in zip(names.atoms, keep, strict=True) if k))

@@ -25,7 +25,7 @@ from surefoot.solve.native.dual.bounding.kernel import MULTIPLIER_GRID, compiled
 from surefoot.solve.native.dual.bounding.propagate import propagated
 from surefoot.solve.native.dual.branch import worthwhile
 from surefoot.solve.native.dual.divide import branched
-from surefoot.solve.native.dual.layered import Layered, Mask
+from surefoot.solve.native.dual.layered import Layered, Mask, evaluate
 from surefoot.solve.native.dual.log import Dual, Empty, Log, Multipliers, Narrowed
 from surefoot.solve.native.dual.state import (
     Answer,
@@ -41,12 +41,19 @@ from surefoot.solve.native.dual.state import (
 MOST_NODES = 10**9
 _TRIAL, _LEAST, _PAYS, _FEW_ROWS = 16, 8, 3.0, 8  # most and least boxes of a trial, what it must gain, rows
 _PROMISING = 16  # times as many sub-domains may be looked at if single rows gain much
-_ATTACKS, _TURNS = 16, 12  # points of an attack of each kind, and steps downhill
+_ATTACKS, _TURNS, _FIRST_TURNS = 16, 12, 8  # points of an attack of each kind, steps downhill, of the first
+_SAMPLES = 8
 
 
 def refute(problem: Layered, settings: Settings | None = None, most_nodes: int = MOST_NODES) -> Answer:
     """Close every sub-domain, or find a point, or say why neither."""
     return resumed(started(problem, settings or Settings()), most_nodes)
+
+
+def all_violated(problem: Layered, seed: int) -> bool:
+    """Whether a few points violate every row: then none holds in the whole box."""
+    points = starts(problem, np.random.default_rng(seed), _SAMPLES)
+    return bool((evaluate(problem, points)[0] > 0.0).any(axis=0).all())
 
 
 def needed(problem: Layered, steps: Steps) -> Mask:
@@ -211,7 +218,7 @@ def _attack(s: Search, a: Ascent) -> bool:
     s.next_attack = 4 * s.batches
     problem = s.c.problem
     points = np.concatenate([a.points[:_ATTACKS], starts(problem, s.random, _ATTACKS)])
-    points, worst = descend(problem, points, s.random, _TURNS)
+    points, worst = descend(problem, points, s.random, _TURNS if s.batches > 1 else _FIRST_TURNS)
     best = int(worst.argmin())
     return bool(worst[best] <= 0.0) and tried(s, points[best : best + 1], problem.low, problem.high)
 

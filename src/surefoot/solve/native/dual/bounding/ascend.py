@@ -89,7 +89,7 @@ def _start(c: Compiled, domains: Domains, steps: Steps) -> _State:
     off = (r.unstable > 0.0) & (domains.upper <= NEAR * c.errors) & ~on
     theta[on], theta[off] = 1.0, 0.0
     r.on[on], r.unstable[on | off] = 1.0, 0.0
-    split = np.abs(r.phase)
+    split = r.split
     zero = np.zeros_like(domains.theta)
     return _State(
         np.arange(len(domains)),
@@ -113,19 +113,24 @@ def ascend(c: Compiled, domains: Domains, steps: Steps, *, fixed_rows: bool = Fa
     s = _start(c, domains, steps)
     closed = np.zeros(len(domains), dtype=np.bool_)
     theta, row_weights = s.theta.copy(), domains.row_weights.copy()
-    averaged = 0
+    averaged, count = 0, 0
+    above = 1.0 + steps.margin / c.size.relative
     for turn in range(steps.count + 1):
         found = backward(c, s.r, s.low, s.high, s.theta, s.row_weights)
         error = rounding(c, s.r, s.theta, s.row_weights)
-        least = error * (1.0 + steps.margin / c.size.relative)
-        done = (found.bound > least) & (found.bound < _HUGE) & ~closed[s.rows]
+        done = (found.bound > error * above) & (found.bound < _HUGE)
         last = turn == steps.count
-        if done.any():
-            closed[s.rows[done]] = True
-            theta[s.rows[done]] = s.theta[done]
-            row_weights[s.rows[done]] = s.row_weights[done]
-        still = ~closed[s.rows]
-        if not still.all() and (last or still.mean() < _CROWDED):
+        if np.count_nonzero(done):
+            rows = s.rows[done]
+            new = ~closed[rows]
+            if not new.all():
+                done[done], rows = new, rows[new]
+            closed[rows] = True
+            theta[rows] = s.theta[done]
+            row_weights[rows] = s.row_weights[done]
+            count = int(np.count_nonzero(closed))
+        if count and (last or len(domains) - count < _CROWDED * len(s.rows)):
+            still = ~closed[s.rows]
             s.keep(still)
             found, error = found.take(still), error[still]
         if last or not len(s.rows):
@@ -191,9 +196,9 @@ def to_grid(theta: Array, grid: Array) -> None:
 
 def _reweighted(row_weights: Array, violation: Array, length: float) -> Array:
     """Exponentiated gradient: rows that the relaxation violates more get more weight."""
-    violation = violation - violation.mean(axis=1, keepdims=True)
-    violation /= np.abs(violation).max(axis=1, keepdims=True) + 1e-12
-    weights = np.maximum(row_weights, 1e-4) * np.exp(length * violation)
+    violation = violation - violation.sum(axis=1, keepdims=True) / violation.shape[1]
+    violation *= length / (np.abs(violation).max(axis=1, keepdims=True) + 1e-12)
+    weights = np.maximum(row_weights, 1e-4) * np.exp(violation)
     weights *= MULTIPLIER_GRID / weights.sum(axis=1, keepdims=True)
     rounded: Array = np.rint(weights, out=weights) / MULTIPLIER_GRID
     return rounded

@@ -101,6 +101,23 @@ class CutBox:
         error = c.size.relative * self.size[rows]
         return low - (error * low_price + TINY), high + (error * high_price + TINY), low_price, high_price
 
+    def of_copies(self, reads: Indices) -> CutBox:
+        """For functions of what one copy reads: a row for every sub-domain and copy."""
+        copies = len(reads)
+
+        def own(every: Array) -> Array:
+            return every[:, reads].reshape(copies * len(every), reads.shape[1])
+
+        return CutBox(
+            own(self.best),
+            own(self.width),
+            own(self.cost),
+            own(self.total),
+            own(self.direction),
+            np.repeat(self.room, copies),
+            np.repeat(self.size, copies),
+        )
+
 
 def cut_box(c: Compiled, domains: Domains) -> CutBox:
     """From the box and the cut of each sub-domain."""
@@ -138,12 +155,13 @@ class Clipped:
 def clip_first_layer(c: Compiled, domains: Domains, wanted: Mask) -> Clipped:
     """Bounds of the wanted neurons, all of the first layer."""
     rows, neurons = np.nonzero(wanted)
-    box = cut_box(c, domains)
+    copies, box = neurons // c.problem.widths[0], cut_box(c, domains).of_copies(c.reads)
     found: list[tuple[Array, ...]] = []
     for start in range(0, max(len(rows), 1), CHUNK):
-        r, q = rows[start : start + CHUNK], neurons[start : start + CHUNK]
-        slopes = c.problem.first[q]
-        low, high, low_price, high_price = box.ends(c, r, slopes)
+        part = slice(start, start + CHUNK)
+        q = neurons[part]
+        place = rows[part] * c.problem.copies + copies[part]
+        low, high, low_price, high_price = box.ends(c, place, c.own_first[q])
         middle, error = c.problem.first_bias[q], c.errors[q]
         found.append((low + middle - error, high + middle + error, low_price, high_price))
     parts = found[0] if len(found) == 1 else [np.concatenate(several) for several in zip(*found, strict=True)]
@@ -217,33 +235,30 @@ def deep_bounds(c: Compiled, domains: Domains, layer: int, wanted: Mask) -> Clip
     The line below an undecided ReLU has slope 1 where it is more on than off, else 0. Columns of `wanted` are
     those of the layer.
     """
-    width, start = c.problem.widths[layer], c.slices[layer].start
+    start, wide, copies = c.slices[layer].start, c.problem.widths, c.problem.copies
     rows, places = np.nonzero(wanted)
-    copies, each = places // width, places % width
-    lines = [_lines(domains.lower[:, s], domains.upper[:, s]) for s in c.slices[:layer]]
+    count = len(domains)
+    lines = [
+        tuple(p.reshape(count, copies, w) for p in _lines(domains.lower[:, s], domains.upper[:, s]))
+        for s, w in zip(c.slices[:layer], wide, strict=False)
+    ]
     box = cut_box(c, domains)
-    least, most = np.empty(len(rows)), np.empty(len(rows))
-    prices = np.empty((2, len(rows)))
-    for copy in range(c.problem.copies):
-        chosen = np.flatnonzero(copies == copy)
-        for part in (chosen[i : i + CHUNK] for i in range(0, len(chosen), CHUNK)):
-            r, j = rows[part], each[part]
-            wide = c.problem.widths
-            own = [slice(copy * wide[i], (copy + 1) * wide[i]) for i in range(layer)]
-            here = [tuple(p[r, o] for p in line) for line, o in zip(lines, own, strict=True)]
-            slopes, constants = [], []
-            for sign in (-1.0, 1.0):  # -1: above minus the neuron, 1: above the neuron
-                form, constant = _above(c, own, here, sign * c.problem.weights[layer - 1][j])
-                slopes.append(form)
-                constants.append(constant + sign * c.problem.biases[layer - 1][j])
-            twice = np.concatenate([r, r])
-            both, constant = np.concatenate(slopes), np.concatenate(constants)
-            reach, price = box.greatest(c, twice, both)
-            reach += constant
-            reach += np.tile(c.errors[start + copy * width + j], 2)
-            least[part], most[part] = -reach[: len(r)], reach[len(r) :]
-            prices[0, part], prices[1, part] = price[: len(r)], price[len(r) :]
-    return Clipped(rows, places + start, least, most, prices[0], prices[1])
+    found: list[tuple[Array, ...]] = []
+    for first in range(0, max(len(rows), 1), CHUNK):
+        r, place = rows[first : first + CHUNK], places[first : first + CHUNK]
+        copy, neuron = place // wide[layer], place % wide[layer]
+        twice, copy = np.concatenate([r, r]), np.concatenate([copy, copy])
+        here = [tuple(p[twice, copy] for p in line) for line in lines]
+        sign = np.repeat([-1.0, 1.0], len(r))  # -1: above minus the neuron, 1: above the neuron
+        neuron = np.concatenate([neuron, neuron])
+        slopes, constant = _above(c, here, copy, sign[:, None] * c.problem.weights[layer - 1][neuron])
+        reach, price = box.greatest(c, twice, slopes)
+        reach += constant + sign * c.problem.biases[layer - 1][neuron]
+        reach += np.concatenate([c.errors[start + place]] * 2)
+        half = len(r)
+        found.append((-reach[:half], reach[half:], price[:half], price[half:]))
+    parts = found[0] if len(found) == 1 else [np.concatenate(several) for several in zip(*found, strict=True)]
+    return Clipped(rows, places + start, *parts)
 
 
 def tighten_deep(c: Compiled, domains: Domains, wanted: Mask) -> list[Clipped]:
@@ -269,19 +284,30 @@ def _lines(lower: Array, upper: Array) -> tuple[Array, Array, Array]:
 
 
 def _above(
-    c: Compiled, places: list[slice], lines: list[tuple[Array, ...]], coefficients: Array
+    c: Compiled, lines: list[tuple[Array, ...]], copy: Indices, coefficients: Array
 ) -> tuple[Array, Array]:
-    """Linear functions of the inputs above coefficients . (values after the ReLUs of the previous layer)."""
+    """Linear functions of the inputs above coefficients . (values after the ReLUs of the previous layer).
+
+    Each is about one copy.
+    """
     constants = np.zeros(len(coefficients))
     for before in range(len(lines) - 1, -1, -1):
-        own = places[before]
         below, chord, intercept = lines[before]
         up, down = np.maximum(coefficients, 0.0), np.minimum(coefficients, 0.0)
         constants += np.einsum("ij,ij->i", up, intercept)
         coefficients = up * chord + down * below
-        constants += coefficients @ c.biases[before][own]
+        if before:
+            constants += coefficients @ c.problem.biases[before - 1]
+        else:
+            constants += np.einsum("ij,ij->i", coefficients, c.first_biases[copy])
         noise = c.noise[before]
         if noise is not None:
-            constants += np.abs(coefficients) @ noise[own]
-        coefficients = coefficients @ (c.problem.weights[before - 1] if before else c.problem.first[own])
-    return coefficients, constants
+            own = noise.reshape(c.problem.copies, -1)[copy]
+            constants += np.einsum("ij,ij->i", np.abs(coefficients), own)
+        if before:
+            coefficients = coefficients @ c.problem.weights[before - 1]
+    slopes = np.empty((len(coefficients), len(c.problem.low)))
+    for number, first in enumerate(c.firsts):
+        chosen = copy == number
+        slopes[chosen] = coefficients[chosen] @ first
+    return slopes, constants

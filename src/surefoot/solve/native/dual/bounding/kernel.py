@@ -16,7 +16,7 @@ import numpy as np
 
 from surefoot.network.outward import TINY, UNIT, Array
 from surefoot.solve.native.dual.bounding.domains import Domains
-from surefoot.solve.native.dual.layered import Layered, Magnitudes, Mask, magnitudes
+from surefoot.solve.native.dual.layered import Indices, Layered, Magnitudes, Mask, magnitudes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,12 +32,18 @@ class Compiled:
     multiplier_scale: Array  # (neurons,): a typical coefficient of the neuron
     chordal: Array  # (neurons,): how much the line above the neuron may matter, in any row
     grid: Array  # (neurons,): multipliers are multiples of 1 / grid
+    firsts: Array  # (copies, width, inputs): the first layer
+    first_biases: Array  # (copies, width)
+    has_direct: bool  # whether any row mentions inputs
+    reads: Indices  # (copies, inputs of a copy): which inputs a copy reads; those beyond have no weight in it
+    own_first: Array  # (copies * width, inputs of a copy): the first layer over these inputs
 
 
 def compiled(problem: Layered) -> Compiled:
     size, slices = magnitudes(problem), problem.slices
     typical = _typical(problem)
-    middle = float(np.exp2(np.rint(np.log2(np.median(typical)))))
+    middle = float(np.exp2(np.rint(np.log2(np.sort(typical)[len(typical) // 2]))))
+    reads = _reads(problem)
     noise = tuple(problem.noise[s] if problem.noise[s].any() else None for s in slices)
     return Compiled(
         problem,
@@ -49,11 +55,22 @@ def compiled(problem: Layered) -> Compiled:
         typical,
         _chordal(problem, typical),
         np.full(problem.neurons, MULTIPLIER_GRID / middle),
+        problem.first.reshape(problem.copies, -1, len(problem.low)),
+        problem.first_bias.reshape(problem.copies, -1),
+        bool(problem.direct.any()),
+        reads,
+        np.take_along_axis(problem.first, np.repeat(reads, problem.widths[0], axis=0), axis=1),
     )
 
 
 NEAR = 4.0  # times the error of a bound: it may be zero in exact arithmetic
 MULTIPLIER_GRID, SLOPE_GRID = 2.0**18, 128.0  # row weights and slopes are multiples of their inverses
+
+
+def _reads(problem: Layered) -> Indices:
+    used = (problem.first.reshape(problem.copies, -1, len(problem.low)) != 0.0).any(axis=1)
+    found: Indices = np.argsort(~used, axis=1, kind="stable")[:, : max(int(used.sum(axis=1).max()), 1)]
+    return found
 
 
 def _typical(problem: Layered) -> Array:
@@ -88,9 +105,10 @@ class Relaxed:
     chord: Array
     intercept: Array
     phase: Array
+    split: Array  # 1.0 where there is a phase
 
     def keep(self, rows: Mask) -> None:
-        self.unstable, self.on = self.unstable[rows], self.on[rows]
+        self.unstable, self.on, self.split = self.unstable[rows], self.on[rows], self.split[rows]
         self.chord, self.intercept, self.phase = self.chord[rows], self.intercept[rows], self.phase[rows]
 
 
@@ -102,13 +120,8 @@ def relaxed(domains: Domains) -> Relaxed:
     chord = np.where(unstable, upper / width, on)
     # The computed chord may be a few units too flat or steep; the intercept makes up for it.
     intercept = np.where(unstable, 16 * UNIT * width - chord * lower + TINY, 0.0)
-    return Relaxed(
-        unstable.astype(np.float64),
-        on.astype(np.float64),
-        chord,
-        intercept,
-        domains.phase.astype(np.float64),
-    )
+    phase = domains.phase.astype(np.float64)
+    return Relaxed(unstable.astype(np.float64), on.astype(np.float64), chord, intercept, phase, np.abs(phase))
 
 
 @dataclass(slots=True, eq=False)
@@ -156,7 +169,8 @@ def backward(c: Compiled, r: Relaxed, low: Array, high: Array, theta: Array, row
             bound -= np.abs(coefficients) @ noise
     bound += np.einsum("ij,ij->i", negative, r.intercept)
     slopes = coefficients @ problem.first
-    slopes += row_weights @ problem.direct
+    if c.has_direct:
+        slopes += row_weights @ problem.direct
     point = np.where(slopes >= 0.0, low, high)
     bound += np.einsum("ij,ij->i", slopes, point)
     return Pass(bound, slopes, point, below, positive, negative)
@@ -175,12 +189,16 @@ def forward(c: Compiled, r: Relaxed, found: Pass) -> tuple[Array, Array]:
         w = problem.weights[layer]
         value = value.reshape(-1, w.shape[1]) @ w.T
     outputs = value.reshape(count, -1) + c.biases[-1]
-    violation: Array = outputs @ problem.rows.T + found.point @ problem.direct.T - problem.offsets
+    violation: Array = outputs @ problem.rows.T
+    if c.has_direct:
+        violation += found.point @ problem.direct.T
+    violation -= problem.offsets
     return before, violation
 
 
 def rounding(c: Compiled, r: Relaxed, theta: Array, row_weights: Array) -> Array:
     """How far the bound of `backward` can be from its exact value, per domain; it errs on the safe side."""
-    total = row_weights @ c.size.rows + (theta * np.abs(r.phase)) @ c.size.neurons
+    total = row_weights @ c.size.rows
+    total += (theta * r.split) @ c.size.neurons
     error: Array = c.size.relative * total + TINY
     return error
