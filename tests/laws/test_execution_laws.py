@@ -6,7 +6,8 @@ a step of the reference leads from one to the other. On ties the formulas may ho
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
@@ -15,16 +16,20 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.laws.brute_force import truth
 from tests.laws.finite_systems import KINDS, problems
 
+from surefoot.certify.checker.check import check
 from surefoot.certify.checker.claim import Places
 from surefoot.certify.checker.execution.problem import Problem as Read
 from surefoot.certify.checker.execution.problem import read_problem
 from surefoot.certify.checker.execution.state import Moment
 from surefoot.certify.checker.execution.unroll import escape as may_escape
 from surefoot.certify.checker.execution.unroll import move as moves
+from surefoot.certify.checker.number import BadCertificate
 from surefoot.certify.checker.query import Formula, form, inner
 from surefoot.certify.execution.canonical import canonical
+from surefoot.certify.execution.prove import certificate
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.problem.environment import Environment, Int
 from surefoot.problem.meaning.evaluate import Undefined
@@ -34,6 +39,8 @@ from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Recurs, Within
 from surefoot.problem.semantics import State, decision, holds, is_initial, successors, transitions
 from surefoot.problem.term import TRUE, Term, Var, free_names
+from surefoot.verdict.verdict import Argument
+from surefoot.work.budget import Budget
 
 
 def satisfied(formula: Formula, values: Mapping[str, Fraction]) -> bool:
@@ -173,3 +180,49 @@ def reached(problem: Problem, state: State) -> list[State]:
             found.append(next(steps).state)
         except (StopIteration, InvalidProblem):
             return found
+
+
+SEEDS = (20, 21, 31)  # where small arguments are enough
+
+
+def test_certificates_of_random_systems_do_not_fit_properties_that_are_violated() -> None:
+    """Which are violated, or come to an error of the model, says the search through all states."""
+    accepted = swapped = 0
+    for seed in SEEDS:
+        asked = {k: p for k, p in problems(seed).items() if read(p) is not None}
+        truths = {kind: truth(problem) for kind, problem in asked.items()}
+        for kind, problem in ((k, p) for k, p in asked.items() if truths[k] == "holds"):
+            for argument in ARGUMENTS[kind](problem):
+                found = certificate(problem, canonical(problem), argument, Budget(20))
+                if isinstance(found, str):
+                    continue
+                content = json.loads(json.dumps(found.content))
+                assert check(content).accepted
+                accepted += 1
+                for other in (k for k, true in truths.items() if true != "holds"):
+                    content["claim"]["problem"] = json.loads(json.dumps(canonical(asked[other])))
+                    assert is_rejected(content)
+                    swapped += 1
+                break
+    assert accepted >= 3
+    assert swapped >= 6
+
+
+def is_rejected(content: dict[str, Any]) -> bool:
+    try:
+        return not check(content).accepted
+    except BadCertificate:
+        return True
+
+
+def within(problem: Problem) -> tuple[Argument, ...]:
+    assert isinstance(problem.property, Within)
+    return (Argument("unrolled", problem.property.steps),)
+
+
+ARGUMENTS: dict[str, Callable[[Problem], tuple[Argument, ...]]] = {
+    "never": lambda _: (Argument("induction", 1), Argument("induction", 2), Argument("unrolled", 2)),
+    "recurs": lambda _: (Argument("induction", 1, 2), Argument("induction", 2, 3), Argument("unrolled", 2)),
+    "eventually": lambda _: (Argument("unrolled", 1), Argument("unrolled", 3)),
+    "within": within,
+}

@@ -11,10 +11,10 @@ from typing import Any, NoReturn
 from .bounds.state import Contents, Kernel
 from .claim import Places, read_claim
 from .execution.obligations import described, obligations, read_argument
-from .execution.problem import read_problem
+from .execution.problem import MOST_STEPS, read_problem
 from .execution.range import check_overflow
 from .file import file_bytes, shown, unpacked
-from .number import BadCertificate, Refused, items, record
+from .number import BadCertificate, Refused, integer, items, record, text
 from .proof.cases import check_choices, read_case
 from .proof.cases import read_problem as read_case_problem
 from .proof.walk import Count, walk
@@ -117,6 +117,7 @@ def _about_runs(data: dict[str, Any], places: Places, arithmetic: str) -> Verdic
     given = [
         record(o, _OBLIGATION, frozenset(), "obligation") for o in items(data["obligations"], "obligations")
     ]
+    stated = [(text(o["obligation"], "name"), integer(o["steps"], 0, MOST_STEPS, "steps")) for o in given]
     cases = [[read_case(c) for c in items(o["cases"], "cases")] for o in given]
     count, where = Count(), ""
     kernels: dict[Contents, Kernel] = {}
@@ -125,17 +126,17 @@ def _about_runs(data: dict[str, Any], places: Places, arithmetic: str) -> Verdic
         if arithmetic == "float32":
             check_overflow(problem)
         wanted = obligations(problem, argument)
-        if [(o.name, o.steps) for o in wanted] != [(o["obligation"], o["steps"]) for o in given]:
+        if [(o.name, o.steps) for o in wanted] != stated:
             raise Refused(f"not the obligations of this problem, which are {len(wanted)}")
         for obligation, several in zip(wanted, cases, strict=True):
             where = f"{obligation.query.origin}: "
             _no_solution(obligation.query, several, arithmetic, kernels, count)
     except Refused as error:
         accepted, reason = False, where + str(error)
-    text = (
+    words = (
         f"every run of the problem {shown(problem.name)} keeps its property: {described(problem, argument)}"
     )
-    return _verdict(accepted, reason, text, arithmetic, problem.uncertified, count)
+    return _verdict(accepted, reason, words, arithmetic, problem.uncertified, count)
 
 
 def _no_solution(

@@ -24,7 +24,7 @@ def check_overflow(problem: Problem) -> None:
         return
     start = Moment(problem, 0)
     bounds = {v.name: (v.low, v.high) for v in start.declared()}
-    if any(low is not None and high is not None and low > high for low, high in bounds.values()):
+    if any(v.low is not None and v.high is not None and v.low > v.high for v in problem.variables):
         return  # there is no state at all
     inputs, plain = [], start.plain
     for number, seen in enumerate(problem.observe):

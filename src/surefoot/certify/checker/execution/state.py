@@ -68,7 +68,10 @@ class Moment:
         known = {v.name for v in self.problem.variables} | numbers.keys()
         reserved = {} if mentioned(asked) <= known else self._reserved()
         names = replace(
-            self.scope, numbers={**numbers, **self.scope.numbers}, truths={**reserved, **self.scope.truths}
+            self.scope,
+            numbers={**numbers, **self.scope.numbers},
+            truths={**reserved, **self.scope.truths},
+            is_open=bool(reserved),
         )
         return truth(asked, wanted, names)
 

@@ -37,6 +37,7 @@ class Scope:
     numbers: Mapping[str, Number] = field(default_factory=dict)
     truths: Mapping[str, Truth] = field(default_factory=dict)
     bounds: Mapping[str, Ends] = field(default_factory=dict)  # of the variables in all of these
+    is_open: bool = False  # some truth value may be true and may be false at the same time
 
 
 def read_term(data: object, nested: int = 0) -> Term:
@@ -163,7 +164,7 @@ def _kept(cases: list[tuple[Formula, Linear]], scope: Scope) -> Number:
     together: dict[tuple[tuple[str, Fraction], ...], list[Formula]] = {}
     for condition, line in cases:
         where = simplified(condition, scope.bounds, frozenset())
-        if where == TRUE:
+        if where == TRUE and not scope.is_open:
             return ((TRUE, line),)
         if where != FALSE:
             together.setdefault(tuple(sorted(line.items())), []).append(where)
