@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -20,10 +21,10 @@ from surefoot.studies.deeprm.model import ACTIONS, CAPACITY, HORIZON, SLOTS
 from surefoot.studies.deeprm.problem import (
     LARGE,
     NEEDS_NETWORK,
+    SMALL,
     empties_queue,
     free_cluster_schedules,
-    full_cluster_waits_large,
-    full_cluster_waits_small,
+    full_cluster,
     prefers_second_slot,
 )
 
@@ -72,7 +73,7 @@ def act(problem: Problem, state: State, action: str, job: tuple[int, int, int] =
 
 
 @pytest.mark.parametrize(
-    "name", ["full-cluster-small-jobs", "prefers-second-slot"]
+    "name", ["free-cluster", "full-cluster-small-jobs", "prefers-second-slot-small"]
 )  # the others differ little
 def test_every_problem_is_valid(name: str) -> None:
     validate(NEEDS_NETWORK[name](random_network()))
@@ -169,12 +170,15 @@ def test_a_run_and_its_images(problem: Problem) -> None:
         assert np.array_equal(seen, plain_image(state).astype(np.float32))
 
 
+def picture(problem: Problem, state: State) -> np.ndarray:
+    return observation(problem.policy, problem.environment, state).reshape(HORIZON, 124)  # type: ignore[arg-type]
+
+
 def test_utilisation_fills_whole_columns() -> None:
     problem = prefers_second_slot(random_network(), LARGE)
     units = {f"utilisation_{r}_{c}": Fraction(c, 10) for r in ("memory", "cpu") for c in range(CAPACITY)}
-    state = cluster(length=(20,) * SLOTS, need_memory=(10,) * SLOTS, need_cpu=(10,) * SLOTS, **units)
-    assert is_initial(problem.environment, state)
-    image = observation(problem.policy, problem.environment, state).reshape(HORIZON, 124)  # type: ignore[arg-type]
+    assert is_initial(problem.environment, units)
+    image = picture(problem, units)
     for left in (0, 60):
         assert np.array_equal(
             image[:, left : left + 10], np.tile(np.arange(10, dtype=np.float32) / np.float32(10), (20, 1))
@@ -183,23 +187,48 @@ def test_utilisation_fills_whole_columns() -> None:
     assert np.all(image[:, 120:] == 0)
 
 
+@pytest.mark.parametrize(
+    ("problem", "used", "job"),
+    [
+        (free_cluster_schedules(random_network()), 0, SMALL),
+        (full_cluster(random_network()), CAPACITY, SMALL),
+        (full_cluster(random_network(), LARGE), CAPACITY, LARGE),
+    ],
+    ids=lambda v: getattr(v, "name", ""),
+)
+def test_the_papers_pictures_are_those_of_the_model(problem: Problem, used: int, job: tuple) -> None:
+    same = {"length": (job[0],) * SLOTS, "need_memory": (job[1],) * SLOTS, "need_cpu": (job[1],) * SLOTS}
+    plans = {"used_memory": (used,) * HORIZON, "used_cpu": (used,) * HORIZON}
+    assert np.array_equal(picture(problem, UNIT), plain_image(cluster(**plans, **same)).astype(np.float32))
+
+
+def test_the_inverse_asks_the_opposite() -> None:
+    asked, inverse = full_cluster(random_network()), full_cluster(random_network(), waits=False)
+    bad = [p.property.bad for p in (asked, inverse)]  # type: ignore[union-attr]
+    assert holds(asked, UNIT, bad[0]) is not holds(inverse, UNIT, bad[1])
+
+
+UNIT = {"shade": Fraction(1)}
 RECORDED = {
-    free_cluster_schedules: [-3.07325, -2.69267, -3.834795, -3.4307, -3.516855, -4.386129],
-    full_cluster_waits_small: [-34.181973, -54.029358, -57.99812, -55.742355, -54.63194, -19.046972],
-    full_cluster_waits_large: [-58.20387, -74.7086, -74.66143, -77.808784, -69.11095, -48.598248],
+    "free": (free_cluster_schedules, [-3.07325, -2.69267, -3.834795, -3.4307, -3.516855, -4.386129]),
+    "small": (full_cluster, [-34.181973, -54.029358, -57.99812, -55.742355, -54.63194, -19.046972]),
+    "large": (
+        partial(full_cluster, job=LARGE),
+        [-58.20387, -74.7086, -74.66143, -77.808784, -69.11095, -48.598248],
+    ),
 }
 
 
 @pytest.mark.shared_data
-@pytest.mark.parametrize("query", RECORDED, ids=lambda q: q.__name__)
-def test_a_published_policy_gives_the_recorded_outputs(shared_data: Path, query: object) -> None:
+@pytest.mark.parametrize("query", RECORDED)
+def test_a_published_policy_gives_the_recorded_outputs(shared_data: Path, query: str) -> None:
     name = "deeprm_pr21_normal_490"
-    problem = query(read_onnx(shared_data / "policies" / name / f"{name}.onnx"))  # type: ignore[operator]
-    (start,) = initial_states(problem.environment, 10)
-    made = decision(problem, start)
-    assert made.outputs == pytest.approx(RECORDED[query], abs=1e-4)  # type: ignore[index]
+    build, outputs = RECORDED[query]
+    problem = build(read_onnx(shared_data / "policies" / name / f"{name}.onnx"))  # type: ignore[operator]
+    made = decision(problem, UNIT)
+    assert made.outputs == pytest.approx(outputs, abs=1e-4)
     assert isinstance(problem.property, Never)
-    assert not holds(problem, start, problem.property.bad)
+    assert not holds(problem, UNIT, problem.property.bad)
 
 
 @pytest.mark.shared_data
@@ -208,7 +237,6 @@ def test_on_a_free_cluster_the_published_policies_prefer_the_second_slot(
     shared_data: Path, name: str
 ) -> None:
     problem = free_cluster_schedules(read_onnx(shared_data / "policies" / name / f"{name}.onnx"))
-    (start,) = initial_states(problem.environment, 10)
-    made = decision(problem, start)
+    made = decision(problem, UNIT)
     assert made is not None
     assert max(made.actions, key=made.actions.__getitem__) == "schedule2"

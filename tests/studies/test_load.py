@@ -6,9 +6,21 @@ import pytest
 from tests.examples import EXAMPLES
 
 from surefoot.errors import InvalidProblem
+from surefoot.problem.show import show_property
 from surefoot.studies import STUDIES
 from surefoot.studies.load import Study, compare, load_study, read_expectations
-from surefoot.verdict.verdict import Estimated, Holds, Reason, Result, Trace, Unknown, Verdict, Violated
+from surefoot.verdict.verdict import (
+    Certificate,
+    Estimated,
+    Holds,
+    Proved,
+    Reason,
+    Result,
+    Trace,
+    Unknown,
+    Verdict,
+    Violated,
+)
 
 
 def result(verdict: Verdict) -> Result:
@@ -32,6 +44,8 @@ verdict = "holds"
 paper = "a paper, section 2"
 figure = "UNSAT"
 note = "easy"
+paper_time = "4.5 h"
+seconds = 2.5
 """
 
 
@@ -64,6 +78,7 @@ def test_a_broken_expectation_says_where(text: str) -> None:
 def test_expectations_that_are_met() -> None:
     trace = Trace(({},) * 4, (None,) * 3)  # type: ignore[arg-type]
     answers = {"climbs": Violated(trace), "within": Holds(3, "milp", True)}
+    texts = {e.name: show_property(e.problem.property) for e in EXAMPLES}
     asked = []
 
     def verify(problem, engine, options):  # type: ignore[no-untyped-def]
@@ -76,6 +91,8 @@ def test_expectations_that_are_met() -> None:
     assert [row.expected for row in rows] == ["violated after 3 steps", "holds"]
     assert [row.measured for row in rows] == ["violated after 3 steps", "holds up to 3 steps"]
     assert (rows[1].paper, rows[1].figure, rows[1].note) == ("a paper, section 2", "UNSAT", "easy")
+    assert [row.asked for row in rows] == [texts["climbs"], texts["within"]]
+    assert [(row.paper_time, row.recorded_seconds) for row in rows] == [("", None), ("4.5 h", 2.5)]
 
 
 @pytest.mark.parametrize(
@@ -92,3 +109,35 @@ def test_expectations_that_are_not_met(verdict: Verdict, words: str) -> None:
     (row, *_) = compare(study(TEXT.split("\n\n")[0]), lambda *_: result(verdict))
     assert not row.met
     assert row.measured == words
+
+
+KNOWN = {"kind": "induction", "steps": 1, "good": 2}
+BY_INDUCTION = TEXT.split("\n\n")[1] + "\nk = 2"
+
+
+@pytest.mark.parametrize(
+    ("verdict", "met", "words"),
+    [
+        (Holds(None, "native", True, "by induction with k = 2"), True, "holds by induction with k = 2"),
+        (Holds(None, "native", True, "by induction with k = 1"), False, "holds by induction with k = 1"),
+        (Holds(None, "native", True), False, "holds"),
+        (Proved(Certificate("unsat", {})), False, "proved"),
+        (
+            Proved(Certificate("execution", {"claim": {"argument": KNOWN}})),
+            True,
+            "proved by induction with k = 2",
+        ),
+    ],
+)
+def test_the_k_of_an_induction(verdict: Verdict, met: bool, words: str) -> None:
+    (row,) = compare(study(BY_INDUCTION), lambda *_: result(verdict))
+    assert (row.met, row.measured) == (met, words)
+    assert row.expected == "holds by induction with k = 2"
+
+
+def test_a_proof_is_as_good_as_an_uncertified_answer_but_not_the_reverse() -> None:
+    (row,) = compare(study(TEXT.split("\n\n")[1]), lambda *_: result(Proved(Certificate("unsat", {}))))
+    assert row.met
+    wanted = TEXT.split("\n\n")[1].replace('"holds"', '"proved"')
+    (row,) = compare(study(wanted), lambda *_: result(Holds(3, "milp", True)))
+    assert not row.met

@@ -6,13 +6,24 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from surefoot.errors import InvalidProblem
 from surefoot.formats.onnx import read_onnx
 from surefoot.problem.meaning.decision import observation
+from surefoot.problem.meaning.evaluate import evaluate
+from surefoot.problem.meaning.inference import infer
 from surefoot.problem.network import Network, dense
 from surefoot.problem.property import Never
 from surefoot.problem.semantics import decision, holds, is_initial
 from surefoot.problem.validate import validate
-from surefoot.studies.pensieve.problem import BITRATES, DOWNLOAD_SECONDS, poor_network
+from surefoot.studies.pensieve.downloads import reading_downloads
+from surefoot.studies.pensieve.problem import (
+    BITRATES,
+    DOWNLOAD_SECONDS,
+    NEEDS_NETWORK,
+    likeliest,
+    poor_conditions,
+    poor_network,
+)
 
 
 def random_network(width: int) -> Network:
@@ -22,7 +33,7 @@ def random_network(width: int) -> Network:
     )
 
 
-@pytest.mark.parametrize("width", [24, 48])
+@pytest.mark.parametrize("width", [24, 25, 48])
 def test_the_query_is_valid_for_both_layouts(width: int) -> None:
     problem = poor_network(random_network(width), Fraction(8))
     validate(problem)
@@ -32,14 +43,9 @@ def test_the_query_is_valid_for_both_layouts(width: int) -> None:
     assert seen.shape == (width,)
     sizes = [np.float32(b * 4 / 8000) for b in BITRATES]
     throughput, delay = np.float32(0.375 / 8), np.float32(0.8)
-    if width == 24:
-        assert seen.tolist() == [
-            np.float32(750 / 4300),
-            np.float32(0.4),
-            *[throughput] * 8,
-            *[delay] * 8,
-            *sizes,
-        ]
+    if width < 48:
+        ends = [np.float32(750 / 4300), np.float32(0.4), *[throughput] * 8, *[delay] * 8, *sizes]
+        assert seen.tolist() == ends + [0.5] * (width - 24)
     else:
         rows = seen.reshape(6, 8)
         assert (rows[0, 7], rows[1, 7], rows[5, 7]) == (
@@ -50,6 +56,44 @@ def test_the_query_is_valid_for_both_layouts(width: int) -> None:
         assert set(rows[2]) == {throughput}
         assert set(rows[3]) == {delay}
         assert rows[4].tolist() == [*sizes, 0, 0]
+
+
+def test_a_network_that_reads_downloads_computes_the_throughputs_itself() -> None:
+    network = random_network(25)
+    seen = np.random.default_rng(3).uniform(0.1, 2, 25).astype(np.float32)
+    told = seen.copy()
+    told[2:10] = seen[2:10] / seen[10:18]
+    assert np.array_equal(infer(reading_downloads(network), seen[None]), infer(network, told[None]))
+
+
+@pytest.mark.parametrize("name", [n for n in NEEDS_NETWORK if n != "poor-network"])
+def test_questions_about_all_download_times_at_once(name: str) -> None:
+    network = random_network(25)
+    problem = NEEDS_NETWORK[name](network)
+    validate(problem)
+    independent = name.endswith("independent")
+    times = [v for v in problem.environment.variables if v.name.startswith("download")]
+    assert len(times) == (8 if independent else 1)
+    state = {"remaining": Fraction(1, 2), "buffer": Fraction(2)} | {v.name: v.kind.low for v in times}  # type: ignore[union-attr]
+    seen = observation(problem.policy, problem.environment, state)  # type: ignore[arg-type]
+    last = BITRATES.index(round(float(seen[0]) * BITRATES[-1]))
+    assert seen[2:10] == pytest.approx([BITRATES[last] * 4 / 80000] * 8)
+    made = decision(problem, state)
+    told = np.concatenate([seen[:2], seen[2:10] / seen[10:18], seen[10:]])
+    assert made is not None
+    assert made.outputs == pytest.approx(infer(network, told[None])[0].tolist())
+
+
+@pytest.mark.parametrize("width", [24, 48])
+def test_those_questions_need_25_inputs(width: int) -> None:
+    with pytest.raises(InvalidProblem, match=f"{width} inputs; this question needs 25"):
+        poor_conditions(random_network(width))
+
+
+def test_what_is_likeliest() -> None:
+    outputs = {f"output[{i}]": Fraction(v) for i, v in enumerate((3, 1, 4, 1, 4, 2))}
+    for qualities, true in (((2,), True), ((4,), True), ((0, 1), False), ((1, 4), True), ((0, 5), False)):
+        assert evaluate(likeliest(qualities), outputs) is true
 
 
 def test_the_papers_download_times() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ from typing import Any
 
 from surefoot.errors import InvalidProblem, did_you_mean
 from surefoot.problem.problem import Problem
+from surefoot.problem.show import show_property
 from surefoot.studies import STUDIES
 from surefoot.verdict.verdict import Certificate, Holds, Proved, Result, Unknown, Verdict, Violated
 
@@ -26,6 +28,9 @@ class Expectation:
     figure: str  # what the paper prints there, in words or numbers
     note: str = ""
     steps: int | None = None  # length of the violating run, or bound up to which the property holds
+    k: int | None = None  # of the proof, if it is by induction
+    paper_time: str = ""  # how long the paper's tool took, in its words
+    seconds: float | None = None  # how long surefoot took when this was written, on one core
     options: Mapping[str, Any] = field(default_factory=dict)  # of the engine
 
 
@@ -52,6 +57,12 @@ class Row:
     measured: str
     met: bool
     note: str
+    certified: bool
+    seconds: float
+    paper_time: str
+    recorded_seconds: float | None  # in expected.toml
+    asked: str  # the property
+    parameters: tuple[str, ...]  # regions, bounds and other figures that the paper may leave open
 
 
 Verify = Callable[[Problem, str, Mapping[str, Any]], Result]
@@ -94,13 +105,16 @@ def read_expectations(text: str, where: str) -> tuple[Expectation, ...]:
 
 def compare(study: Study, verify: Verify) -> tuple[Row, ...]:
     """Run every expectation through `verify` and set the paper's figure beside the measured one."""
-    return tuple(
-        _row(e, verify(study.problems[e.problem](), e.engine, e.options)) for e in study.expectations
-    )
+    rows = []
+    for expectation in study.expectations:
+        problem = study.problems[expectation.problem]()
+        rows.append(_row(expectation, problem, verify(problem, expectation.engine, expectation.options)))
+    return tuple(rows)
 
 
-def _row(expectation: Expectation, result: Result) -> Row:
+def _row(expectation: Expectation, problem: Problem, result: Result) -> Row:
     kind, steps = measured(result.verdict)
+    k = induction_depth(result.verdict)
     kinds = (expectation.verdict, "proved") if expectation.verdict == "holds" else (expectation.verdict,)
     met = kind in kinds and (expectation.steps is None or steps == expectation.steps)
     return Row(
@@ -108,10 +122,16 @@ def _row(expectation: Expectation, result: Result) -> Row:
         engine=expectation.engine,
         paper=expectation.paper,
         figure=expectation.figure,
-        expected=_words(expectation.verdict, expectation.steps),
-        measured=_words(kind, steps),
-        met=met,
+        expected=_words(expectation.verdict, expectation.steps, expectation.k),
+        measured=_words(kind, steps, k),
+        met=met and (expectation.k is None or k == expectation.k),
         note=expectation.note,
+        certified=result.certified,
+        seconds=result.seconds,
+        paper_time=expectation.paper_time,
+        recorded_seconds=expectation.seconds,
+        asked=show_property(problem.property),
+        parameters=problem.environment.notes,
     )
 
 
@@ -132,7 +152,20 @@ def measured(verdict: Verdict) -> tuple[str, int | None]:
             return kind, None
 
 
-def _words(kind: str, steps: int | None) -> str:
+def induction_depth(verdict: Verdict) -> int | None:
+    """The k of a proof by induction."""
+    match verdict:
+        case Holds(how=how) if found := re.fullmatch(r"by induction with k = (\d+)", how):
+            return int(found[1])
+        case Proved(Certificate("execution", {"claim": {"argument": {"kind": "induction", **argument}}})):
+            return max(n for n in (argument.get("steps"), argument.get("good")) if isinstance(n, int))
+        case _:
+            return None
+
+
+def _words(kind: str, steps: int | None, k: int | None = None) -> str:
+    if k is not None:
+        return f"{kind} by induction with k = {k}"
     if steps is None:
         return kind
     count = f"{steps} step" if steps == 1 else f"{steps} steps"

@@ -71,14 +71,24 @@ def _described(loaded: Study) -> str:
     return "\n".join(lines)
 
 
+def _checked(row: Row) -> str:
+    if not row.certified:
+        return "not certified"
+    return "replayed" if row.measured.startswith("violated") else "certified"
+
+
 def _table(rows: tuple[Row, ...]) -> str:
     if not rows:
         return "this study has no expectation that can be decided today"
     lines = []
     for row in rows:
         lines.append(f"{'met    ' if row.met else 'NOT MET'} {row.problem} ({row.engine})")
-        lines.append(f"  paper     {row.paper}: {row.figure}")
-        lines.append(f"  expected  {row.expected}")
-        lines.append(f"  measured  {row.measured}")
+        took = f" ({row.paper_time})" if row.paper_time else ""
+        before = f", {row.recorded_seconds:g} s when written" if row.recorded_seconds is not None else ""
+        lines.append(f"  paper     {row.paper}: {row.figure}{took}")
+        lines.append(f"  asks      {row.asked}")
+        lines += [f"  where     {parameter}" for parameter in row.parameters]
+        lines.append(f"  expected  {row.expected}{before}")
+        lines.append(f"  measured  {row.measured}, {_checked(row)}, {row.seconds:.1f} s")
         lines += [f"  note      {row.note}"] if row.note else []
     return "\n".join(lines)

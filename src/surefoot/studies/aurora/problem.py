@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 
 from surefoot.problem.environment import (
     Choice,
@@ -22,6 +23,7 @@ from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Property, Recurs, Within
 from surefoot.problem.term import TRUE, Var, conjunction, equal
 from surefoot.problem.window import interleave, window
+from surefoot.studies.assets import shipped
 
 HISTORY = 10
 EPSILON = Fraction(1, 100)
@@ -111,10 +113,30 @@ def safety_shallow_buffer(
     )
 
 
-PROBLEMS: dict[str, Callable[[], Problem]] = {}
 NEEDS_NETWORK: dict[str, Callable[..., Problem]] = {
     "liveness-excellent": liveness_excellent,
     "liveness-loss": liveness_loss,
     "safety-excellent": safety_excellent,
     "safety-shallow-buffer": safety_shallow_buffer,
+}
+NEAR = Fraction(1, 250)  # a smaller epsilon, closer to excellent conditions
+LARGEST_RATIO = Fraction(8)  # send ratio under loss, in the questions about the shipped policies
+QUESTIONS: dict[str, Callable[..., Problem]] = {
+    "liveness-excellent": liveness_excellent,
+    "liveness-excellent-near": partial(liveness_excellent, epsilon=NEAR),
+    "liveness-loss": partial(liveness_loss, largest_ratio=LARGEST_RATIO),
+    "safety-excellent": safety_excellent,
+    "safety-excellent-near": partial(safety_excellent, epsilon=NEAR),
+    "safety-shallow-buffer": partial(safety_shallow_buffer, largest_ratio=LARGEST_RATIO),
+}
+POLICIES = ("aurora-48", "aurora-32x16", "aurora-32x16-tanh", *(f"aurora-48-{s}" for s in range(1, 5)))
+
+
+def ask(question: str, name: str) -> Problem:
+    """A question about a shipped policy."""
+    return QUESTIONS[question](shipped("aurora", name))
+
+
+PROBLEMS: dict[str, Callable[[], Problem]] = {
+    f"{question}/{name}": partial(ask, question, name) for question in QUESTIONS for name in POLICIES
 }

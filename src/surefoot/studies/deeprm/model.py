@@ -7,7 +7,6 @@ many more wait, and how long ago a job arrived. The image that the network reads
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from fractions import Fraction
 
 from surefoot.problem.environment import (
@@ -71,12 +70,6 @@ def environment(initial: Term, longest_job: int = 15) -> Environment:
         overapproximate=True,
         notes=("jobs that leave the backlog may have any size",),
     )
-
-
-def snapshot(initial: Term) -> Environment:
-    """The same states, but nothing ever happens: enough for questions about the start alone."""
-    idle = Component("cluster", tuple(Edge(action=action) for action in ACTIONS))
-    return replace(environment(initial), components=(idle,), overapproximate=False, notes=())
 
 
 def fits(slot: int, at: int) -> Term:

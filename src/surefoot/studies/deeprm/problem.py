@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from fractions import Fraction
+from functools import partial
+from typing import TypeAlias
 
-from surefoot.problem.environment import Real, Variable
+from surefoot.problem.environment import Component, Edge, Environment, Real, Variable
+from surefoot.problem.meaning.evaluate import evaluate
 from surefoot.problem.names import output_name
 from surefoot.problem.network import Network
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
-from surefoot.problem.property import Eventually, Never, Property
-from surefoot.problem.term import Operand, Term, Var, conjunction, equal
+from surefoot.problem.property import Eventually, Never
+from surefoot.problem.term import TRUE, Const, Operand, Term, Var, conjunction, equal
+from surefoot.studies.assets import shipped
 from surefoot.studies.deeprm.model import (
     ACTIONS,
     BACKLOG,
     CAPACITY,
     HORIZON,
     LENGTH,
+    NEED,
     RESOURCES,
     SLOTS,
     assemble,
@@ -26,10 +30,12 @@ from surefoot.studies.deeprm.model import (
     image,
     planned,
     queue_of,
-    snapshot,
 )
 
-SMALL, LARGE = (1, 1), (20, 10)  # steps, and units of each resource
+Job: TypeAlias = tuple[int, int]  # steps, and units of each resource
+Cell: TypeAlias = tuple[str, int, int]  # of a plan: resource, step, unit
+SMALL, LARGE = (1, 1), (20, 10)
+SHADE, FULL = Var("shade"), Real(Fraction(1), Fraction(1))
 OUTPUTS = tuple(Var(output_name(i)) for i in range(len(ACTIONS)))
 # `wait` is the last output: on a tie the lower index is chosen, so it is preferred only if strictly largest.
 WAIT_IS_PREFERRED = conjunction(tuple(OUTPUTS[-1] > other for other in OUTPUTS[:-1]))
@@ -40,41 +46,70 @@ def policy(network: Network, shade: Operand = 1) -> NeuralPolicy:
     return NeuralPolicy(network, image(shade), ACTIONS, Choose.SAMPLE)
 
 
-def _problem(name: str, network: Network, starts: Term, asked: Property, shade: Operand = 1) -> Problem:
-    """A question about the start alone, so nothing has to happen afterwards."""
-    return Problem(f"deeprm/{name}", snapshot(starts), policy(network, shade), asked)
+def _still(
+    name: str,
+    network: Network,
+    job: Job,
+    cells: dict[Cell, Term],
+    kind: Real,
+    bad: Term,
+) -> Problem:
+    """A question about one picture: identical jobs, nothing in the backlog, and these cells as the plans.
+
+    All other cells are constants, so the variables are those that the plans mention.
+    """
+    length, need = job
+    known = {"length": (length,) * SLOTS, "backlog": 0, "silence": 0}
+    known |= {variable.name: (need,) * SLOTS for variable in NEED.values()}
+    free = {cell.name for cell in cells.values() if isinstance(cell, Var)} or {SHADE.name}
+    where = Environment(
+        name="deeprm",
+        variables=tuple(Variable(n, kind) for n in sorted(free)),
+        initial=TRUE,
+        components=(Component("cluster", tuple(Edge(action=action) for action in ACTIONS)),),
+        notes=(
+            f"five jobs of {length} steps and {need} units of each resource; backlog and silence are 0",
+            f"{', '.join(sorted(free)[:2])}{', …' if len(free) > 2 else ''} in [{kind.low}, {kind.high}]",
+        ),
+    )
+    observe = tuple(c if isinstance(c, Var) else Const(evaluate(c, known)) for c in assemble(cells))
+    return Problem(
+        f"deeprm/{name}", where, NeuralPolicy(network, observe, ACTIONS, Choose.SAMPLE), Never(bad, 0)
+    )
+
+
+def _plans(cell: Callable[[str, int], Term]) -> dict[Cell, Term]:
+    """Plans in which all future steps look the same: a value per resource and unit."""
+    return {
+        (r, row, unit): cell(r, unit) for r in RESOURCES for row in range(HORIZON) for unit in range(CAPACITY)
+    }
 
 
 def free_cluster_schedules(network: Network) -> Problem:
     """D1: with all resources free and five small jobs, waiting is not the most likely choice."""
-    return _problem("free-cluster", network, planned(0) & queue_of(*SMALL), Never(WAIT_IS_PREFERRED, 0))
+    free = _plans(lambda *_: Const(0))
+    return _still("free-cluster", network, SMALL, free, FULL, WAIT_IS_PREFERRED)
 
 
-def full_cluster_waits_small(network: Network, shade: Operand = 1) -> Problem:
-    """D2: with no resources and five small jobs, waiting is the most likely choice."""
-    starts = planned(CAPACITY) & queue_of(*SMALL)
-    return _problem("full-cluster-small-jobs", network, starts, Never(~WAIT_IS_PREFERRED, 0), shade)
+def full_cluster(network: Network, job: Job = SMALL, waits: bool = True, shade: Real = FULL) -> Problem:
+    """D2, D3: with no resources and five such jobs, waiting is the most likely choice; inverse: it never is.
+
+    `shade` is the value of an unavailable cell: 1, or a range, as the original colours cells.
+    """
+    name = f"full-cluster-{'small' if job == SMALL else 'large'}-jobs{'' if waits else '-inverse'}"
+    bad = ~WAIT_IS_PREFERRED if waits else WAIT_IS_PREFERRED
+    return _still(name, network, job, _plans(lambda *_: SHADE), shade, bad)
 
 
-def full_cluster_waits_large(network: Network, shade: Operand = 1) -> Problem:
-    """D3: with no resources and five large jobs, waiting is the most likely choice."""
-    starts = planned(CAPACITY) & queue_of(*LARGE)
-    return _problem("full-cluster-large-jobs", network, starts, Never(~WAIT_IS_PREFERRED, 0), shade)
-
-
-def prefers_second_slot(network: Network, job: tuple[int, int] = SMALL) -> Problem:
+def prefers_second_slot(network: Network, job: Job = SMALL) -> Problem:
     """D*: whatever the utilisation, with five identical jobs `schedule2` beats `wait`.
 
     As in the paper's appendix there are 20 utilisation inputs in [0, 1], one per unit of each resource; each
     stands for the whole column of the image.
     """
-    units = {(r, c): Var(f"utilisation_{r}_{c}") for r in RESOURCES for c in range(CAPACITY)}
-    unit = Real(Fraction(0), Fraction(1))
-    where = snapshot(planned(0) & queue_of(*job))
-    where = replace(where, variables=(*where.variables, *(Variable(v.name, unit) for v in units.values())))
-    cells = {(r, row, c): units[r, c] for r, c in units for row in range(HORIZON)}
-    who = NeuralPolicy(network, assemble(cells), ACTIONS, Choose.SAMPLE)
-    return Problem("deeprm/prefers-second-slot", where, who, Never(OUTPUTS[1] <= OUTPUTS[-1], 0))
+    name = f"prefers-second-slot-{'small' if job == SMALL else 'large'}"
+    units = _plans(lambda resource, unit: Var(f"utilisation_{resource}_{unit}"))
+    return _still(name, network, job, units, Real(Fraction(0), Fraction(1)), OUTPUTS[1] <= OUTPUTS[-1])
 
 
 def empties_queue(network: Network) -> Problem:
@@ -84,11 +119,24 @@ def empties_queue(network: Network) -> Problem:
     return Problem("deeprm/empties-queue", where, policy(network), Eventually(empty))
 
 
-PROBLEMS: dict[str, Callable[[], Problem]] = {}
-NEEDS_NETWORK: dict[str, Callable[..., Problem]] = {
+QUESTIONS: dict[str, Callable[..., Problem]] = {
     "free-cluster": free_cluster_schedules,
-    "full-cluster-small-jobs": full_cluster_waits_small,
-    "full-cluster-large-jobs": full_cluster_waits_large,
-    "prefers-second-slot": prefers_second_slot,
-    "empties-queue": empties_queue,
+    "full-cluster-small-jobs": full_cluster,
+    "full-cluster-small-jobs-inverse": partial(full_cluster, waits=False),
+    "full-cluster-large-jobs": partial(full_cluster, job=LARGE),
+    "full-cluster-large-jobs-inverse": partial(full_cluster, job=LARGE, waits=False),
+    "prefers-second-slot-small": prefers_second_slot,
+    "prefers-second-slot-large": partial(prefers_second_slot, job=LARGE),
 }
+POLICY = "deeprm-20"
+
+
+def ask(question: str) -> Problem:
+    """A question about the shipped policy."""
+    return QUESTIONS[question](shipped("deeprm", POLICY))
+
+
+PROBLEMS: dict[str, Callable[[], Problem]] = {
+    f"{question}/{POLICY}": partial(ask, question) for question in QUESTIONS
+}
+NEEDS_NETWORK: dict[str, Callable[..., Problem]] = {**QUESTIONS, "empties-queue": empties_queue}

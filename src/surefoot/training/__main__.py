@@ -1,0 +1,77 @@
+"""`python -m surefoot.training STUDY --seed N`: train a study's policies, compare with a baseline."""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import sys
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+
+from surefoot.training.recipes import RECIPES, Recipe
+from surefoot.training.rollout import baseline_returns, best, returns
+from surefoot.training.save import checkpoint_file, network_file, write_network, write_recipe
+from surefoot.training.simulators import SIMULATORS
+
+ENOUGH = 0.9  # of the baseline's return
+PACKAGES = ("torch", "numpy", "onnx")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m surefoot.training", description=__doc__)
+    parser.add_argument("study", choices=sorted(SIMULATORS))
+    parser.add_argument("--seed", type=int, action="append", help="may be given several times; default 0")
+    parser.add_argument(
+        "--policy", choices=sorted(RECIPES), action="append", help="default: all of the study"
+    )
+    parser.add_argument("--output", type=Path, default=Path("."), metavar="DIR", help="default: here")
+    parser.add_argument("--checkpoints", action="store_true", help="also write the networks along the way")
+    given = parser.parse_args(arguments)
+    if find_spec("torch") is None:
+        print('error: training needs torch; fix: pip install "surefoot[train]"', file=sys.stderr)
+        return 2
+    given.output.mkdir(parents=True, exist_ok=True)
+    wanted = given.policy or list(RECIPES)
+    recipes = [r for r in RECIPES.values() if r.study == given.study and r.name in wanted]
+    reached = [_train(r, s, given.output, given.checkpoints) for r in recipes for s in given.seed or [0]]
+    return 0 if all(reached) else 1
+
+
+def _train(recipe: Recipe, seed: int, folder: Path, checkpoints: bool) -> bool:
+    """Train, compare on held-out episodes, write; is it as good as it has to be?"""
+    from surefoot.training.ppo import train
+
+    kind = SIMULATORS[recipe.study]
+    trained = train(recipe, seed, lambda line: print(line, file=sys.stderr))
+    own = float(returns(kind, best(trained.layers, recipe.activation, kind)).mean())
+    baseline = float(baseline_returns(kind).mean())
+    ratio = share(own, baseline)
+    if checkpoints:
+        for point in trained.curve[:-1]:
+            write_network(checkpoint_file(folder, recipe, point.decisions), point.layers, recipe)
+    digest = write_network(network_file(folder, recipe, seed), trained.layers, recipe)
+    entry = {
+        "mean_return": round(own, 4),
+        "baseline_return": round(baseline, 4),
+        "share_of_baseline": round(ratio, 4),
+        "decisions": trained.curve[-1].decisions,
+        "cpu_seconds": round(trained.cpu_seconds, 1),
+        "sha256": digest,
+        "curve_decisions": [point.decisions for point in trained.curve],
+        "curve_returns": [round(point.mean_return, 3) for point in trained.curve],
+    }
+    about = {"baseline": kind.baseline_name, "python": platform.python_version()}
+    about |= {package: version(package) for package in PACKAGES}
+    write_recipe(folder, recipe, about, seed, entry)
+    print(f"{recipe.name}, seed {seed}: return {own:.4g}, baseline {baseline:.4g}, share {ratio:.3f}")
+    return ratio >= ENOUGH
+
+
+def share(own: float, baseline: float) -> float:
+    """How much of the baseline's return was reached; of two costs (negative returns) the inverse ratio."""
+    return baseline / own if own < 0 and baseline < 0 else own / baseline
+
+
+if __name__ == "__main__":
+    sys.exit(main())

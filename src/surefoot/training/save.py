@@ -1,0 +1,85 @@
+"""Write what was trained: the network as ONNX, and a recipe (TOML) with every seed and its learning curve."""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from surefoot.training.recipes import Recipe
+from surefoot.training.rollout import Layers
+
+OPSET = 13
+SHIPPED_SEED = 0  # its network is the file without a number
+
+
+def onnx_bytes(layers: Layers, activation: str, name: str) -> bytes:
+    """Gemm, activation, Gemm, …: one observation in, the outputs before any softmax out."""
+    from onnx import TensorProto, helper, numpy_helper
+
+    nodes, weights, value = [], [], "observation"
+    for number, (matrix, bias) in enumerate(layers):
+        last = number == len(layers) - 1
+        weights.append(numpy_helper.from_array(np.ascontiguousarray(matrix, np.float32), f"weight{number}"))
+        weights.append(numpy_helper.from_array(np.ascontiguousarray(bias, np.float32), f"bias{number}"))
+        target = "output" if last else f"sum{number}"
+        reads = [value, f"weight{number}", f"bias{number}"]
+        nodes.append(helper.make_node("Gemm", reads, [target], transB=1))
+        if not last:
+            value = f"hidden{number}"
+            nodes.append(helper.make_node({"relu": "Relu", "tanh": "Tanh"}[activation], [target], [value]))
+    shapes = {"observation": layers[0][0].shape[1], "output": layers[-1][0].shape[0]}
+    ends = {n: helper.make_tensor_value_info(n, TensorProto.FLOAT, [1, w]) for n, w in shapes.items()}
+    graph = helper.make_graph(nodes, name, [ends["observation"]], [ends["output"]], weights)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=8)
+    return bytes(model.SerializeToString())
+
+
+def network_file(folder: Path, recipe: Recipe, seed: int) -> Path:
+    return folder / (f"{recipe.name}.onnx" if seed == SHIPPED_SEED else f"{recipe.name}-{seed}.onnx")
+
+
+def checkpoint_file(folder: Path, recipe: Recipe, decisions: int) -> Path:
+    return folder / f"{recipe.name}-after-{decisions}.onnx"
+
+
+def write_network(path: Path, layers: Layers, recipe: Recipe) -> str:
+    """Write the file; its SHA-256."""
+    content = onnx_bytes(layers, recipe.activation, recipe.name)
+    path.write_bytes(content)
+    return hashlib.sha256(content).hexdigest()
+
+
+def write_recipe(
+    folder: Path, recipe: Recipe, about: Mapping[str, str], seed: int, entry: Mapping[str, Any]
+) -> None:
+    """Add what this seed gave to `NAME.toml`; entries of other seeds stay if their settings were the same."""
+    path = folder / f"{recipe.name}.toml"
+    settings = {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(recipe).items()}
+    seeds: dict[int, Mapping[str, Any]] = {}
+    if path.exists():
+        before = tomllib.loads(path.read_text("utf-8"))
+        if before["settings"] == settings:
+            seeds = {e["seed"]: e for e in before["seeds"]}
+    seeds[seed] = {"seed": seed, **entry}
+    lines = [f"# How `{recipe.name}` was trained: python -m surefoot.training {recipe.study} --seed N"]
+    for title, table in (("about", about), ("settings", settings)):
+        lines += ["", f"[{title}]", *(f"{k} = {_toml(v)}" for k, v in table.items())]
+    for number in sorted(seeds):
+        lines += ["", "[[seeds]]", *(f"{k} = {_toml(v)}" for k, v in seeds[number].items())]
+    path.write_text("\n".join(lines) + "\n", "utf-8")
+
+
+def _toml(value: object) -> str:
+    match value:
+        case str():
+            return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+        case list() | tuple():
+            return "[" + ", ".join(map(_toml, value)) + "]"
+        case _:
+            return repr(value)
