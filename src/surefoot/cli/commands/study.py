@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict
+from fractions import Fraction
 from typing import Any
 
 import click
@@ -16,7 +17,8 @@ from surefoot.problem.problem import Problem
 from surefoot.problem.show import show_property
 from surefoot.run import verify
 from surefoot.studies import STUDIES
-from surefoot.studies.load import Row, Study, compare, load_study
+from surefoot.studies.checkpoints import along, drawn, training_run
+from surefoot.studies.load import Row, Study, Verify, compare, load_study
 from surefoot.verdict.verdict import Result
 from surefoot.work.budget import Budget
 
@@ -33,15 +35,20 @@ from surefoot.work.budget import Budget
     metavar="SECONDS",
     help="Per expectation.",
 )
+@click.option(
+    "--checkpoints", "training", is_flag=True, help="Ask one question about every checkpoint of a training."
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 @click.option("--quiet", is_flag=True)
-def study(name: str | None, comparing: bool, timeout: float, as_json: bool, quiet: bool) -> int:
+def study(
+    name: str | None, comparing: bool, timeout: float, training: bool, as_json: bool, quiet: bool
+) -> int:
     """Show a case study, or with --compare set the papers' figures beside the measured ones."""
     if name is None:
         print("\n".join(STUDIES))
         return 0
     loaded = load_study(name)
-    if not comparing:
+    if not comparing and not training:
         print(json.dumps(_facts(loaded), indent=1) if as_json else _described(loaded))
         return 0
     with progress(quiet) as tell:
@@ -49,11 +56,24 @@ def study(name: str | None, comparing: bool, timeout: float, as_json: bool, quie
         def decide(problem: Problem, engine: str, options: Mapping[str, Any]) -> Result:
             return verify(problem, build_engines(engine, options, None)[0], Budget(timeout, 0, tell))
 
+        if training:
+            return _trained(loaded, decide, as_json)
         rows = compare(loaded, decide)
     print(
         json.dumps({"study": name, "rows": [asdict(r) for r in rows]}, indent=1) if as_json else _table(rows)
     )
     return 0 if all(row.met for row in rows) else 1
+
+
+def _trained(loaded: Study, decide: Verify, as_json: bool) -> int:
+    """Exit 0 if the final policy keeps the property, 1 if it does not, 3 if that is not known."""
+    run = training_run(loaded.name)
+    points = along(run, decide)
+    facts = [{k: str(v) if isinstance(v, Fraction) else v for k, v in asdict(p).items()} for p in points]
+    print(
+        json.dumps({"study": loaded.name, "checkpoints": facts}, indent=1) if as_json else drawn(run, points)
+    )
+    return {"proved": 0, "violated": 1}.get(points[-1].verdict, 3)
 
 
 def _facts(loaded: Study) -> dict[str, object]:

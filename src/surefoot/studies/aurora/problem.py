@@ -24,6 +24,7 @@ from surefoot.problem.property import Never, Property, Recurs, Within
 from surefoot.problem.term import TRUE, Var, conjunction, equal
 from surefoot.problem.window import interleave, window
 from surefoot.studies.assets import shipped
+from surefoot.studies.checkpoints import TrainingRun
 
 HISTORY = 10
 EPSILON = Fraction(1, 100)
@@ -137,6 +138,17 @@ def ask(question: str, name: str) -> Problem:
     return QUESTIONS[question](shipped("aurora", name))
 
 
+TRAINING = TrainingRun(
+    study="aurora",
+    policy="aurora-48",
+    decisions=(0, 124_800, 240_000, 480_000, 720_000, 960_000, 1_200_000, 1_440_000),
+    question=safety_excellent,
+    words="in excellent conditions the rate is never decreased (A3)",
+    parameter="epsilon",
+    usual=NEAR,
+    largest=Fraction(1, 20),
+    options={"solver": "native"},
+)
 PROBLEMS: dict[str, Callable[[], Problem]] = {
     f"{question}/{name}": partial(ask, question, name) for question in QUESTIONS for name in POLICIES
 }

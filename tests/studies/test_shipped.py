@@ -1,0 +1,114 @@
+"""The shipped policies give the verdicts that are written in expected.toml, each certified or replayed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from surefoot.cli.engine_options import build_engines
+from surefoot.problem.network import Network, dense
+from surefoot.problem.problem import Problem
+from surefoot.run import verify
+from surefoot.studies.assets import shipped
+from surefoot.studies.aurora.problem import POLICIES, safety_excellent
+from surefoot.studies.checkpoints import Point, TrainingRun, along, drawn, training_run
+from surefoot.studies.load import Expectation, compare, load_study
+from surefoot.verdict.verdict import Reason, Result, Unknown, Violated
+from surefoot.work.budget import Budget
+
+NETWORKING = ("aurora", "deeprm", "pensieve")
+EXPECTED = {
+    f"{study}/{e.problem}": (study, e) for study in NETWORKING for e in load_study(study).expectations
+}
+SLOW = 5.0  # seconds; what takes longer is left to `surefoot study NAME --compare`
+OTHER_SEEDS = POLICIES[3:]
+
+
+def decide(problem: Problem, engine: str, options: Mapping[str, Any]) -> Result:
+    return verify(problem, build_engines(engine, options, None)[0], Budget(60))
+
+
+def is_quick(expectation: Expectation) -> bool:
+    other_seed = expectation.problem.split("/")[1] in OTHER_SEEDS
+    return (expectation.seconds or 0) < SLOW and not other_seed
+
+
+@pytest.mark.parametrize("name", [n for n, (_, e) in EXPECTED.items() if is_quick(e)])
+def test_an_expectation_is_met_with_evidence(name: str) -> None:
+    study, expectation = EXPECTED[name]
+    (row,) = compare(replace(load_study(study), expectations=(expectation,)), decide)
+    assert row.met, row.measured
+    assert row.certified
+    assert row.parameters
+
+
+@pytest.mark.parametrize("study", NETWORKING)
+def test_every_question_has_a_conclusive_expectation(study: str) -> None:
+    loaded = load_study(study)
+    assert {e.problem for e in loaded.expectations} == set(loaded.problems)
+    assert {e.verdict for e in loaded.expectations} == {"proved", "violated"}
+    assert sum(e.seconds or 0 for e in loaded.expectations) < 600
+
+
+def test_some_proof_needs_two_states_in_a_row() -> None:
+    assert any((e.k or 0) >= 2 and e.verdict == "proved" for _, e in EXPECTED.values())
+
+
+def test_a_proof_with_k_2_is_not_one_with_k_1() -> None:
+    (expectation,) = (e for _, e in EXPECTED.values() if e.problem == "liveness-loss/aurora-32x16-tanh")
+    shallow = replace(expectation, options={**expectation.options, "depth": 1})
+    (row,) = compare(replace(load_study("aurora"), expectations=(shallow,)), decide)
+    assert not row.met
+    assert row.measured == "unknown"
+
+
+def flat(level: float) -> Network:
+    """A policy that always says: rise by so much, less one hundred times the newest gradient."""
+    weights = [[0.0] * 27 + [-100.0, 0.0, 0.0]]
+    return dense([(weights, [level])])
+
+
+def run_of(levels: dict[int, float], monkeypatch: pytest.MonkeyPatch) -> TrainingRun:
+    run = training_run("aurora")
+    monkeypatch.setattr("surefoot.studies.checkpoints._returns", lambda _: dict.fromkeys(levels, 1.0))
+    monkeypatch.setattr(TrainingRun, "network", lambda _, decisions: flat(levels[decisions]))
+    return replace(run, decisions=tuple(levels))
+
+
+def test_checkpoints_are_bracketed_between_a_proof_and_a_violation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The output is positive as long as epsilon stays below level / 100."""
+    run = run_of({0: -1.0, 10: 1.0, 20: 2.0, 30: 20.0}, monkeypatch)
+    points = along(run, decide)
+    assert [p.verdict for p in points] == ["violated", "proved", "proved", "proved"]
+    assert points[0].holds_up_to is None
+    assert points[3] == Point(30, 1.0, "proved", Fraction(1, 20), None)
+    for point, true in ((points[1], Fraction(1, 100)), (points[2], Fraction(1, 50))):
+        assert point.holds_up_to is not None
+        assert point.fails_from is not None
+        assert point.holds_up_to <= true <= point.fails_from
+        assert point.fails_from - point.holds_up_to <= Fraction(1, 2000)
+    lines = drawn(run, points).splitlines()
+    assert [line.count("#") for line in lines[3:]] == [0, 8, 16, 40]
+
+
+def test_what_is_not_decided_is_no_proof(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = run_of({0: 1.0}, monkeypatch)
+    unknown = Unknown(Reason.TIMEOUT, "too long")
+
+    def tired(problem: Problem, engine: str, options: Mapping[str, Any]) -> Result:
+        return replace(decide(problem, engine, options), verdict=unknown)
+
+    assert along(run, tired) == (Point(0, 1.0, "unknown", None, None),)
+
+
+def test_the_shipped_checkpoints_lead_to_the_shipped_policy() -> None:
+    run = training_run("aurora")
+    networks = [run.network(d) for d in run.decisions]
+    assert networks[-1].digest() == shipped("aurora", "aurora-48").digest()
+    assert len({n.digest() for n in networks}) == len(networks) >= 6
+    untrained = decide(safety_excellent(networks[0], run.usual), "bmc", {"solver": "native"})
+    assert isinstance(untrained.verdict, Violated)
