@@ -2,8 +2,8 @@
 
 The state is the history: sizes and times of the last eight downloads, the last bitrate, the buffer. The
 network divides sizes by times itself (`downloads.py`), so that a step is linear although throughputs are
-quotients. The environment chooses each download time and each buffer within bounds: more than a real player can
-do, where the next buffer follows from the download time.
+quotients. The environment chooses each download time and each buffer within bounds: more than a real player
+can do, where the next buffer follows from the download time.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from surefoot.problem.network import Network
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Property, Recurs
-from surefoot.problem.term import TRUE, Term, Var, term
+from surefoot.problem.term import TRUE, Term, Var, conjunction, term
 from surefoot.problem.window import window
 from surefoot.studies.pensieve.decision import (
     ACTIONS,
@@ -34,6 +34,7 @@ from surefoot.studies.pensieve.decision import (
     BUFFER_SECONDS,
     FAST,
     LARGE_BUFFER,
+    OUTPUTS,
     REMAINING,
     SIZES,
     UNIT,
@@ -58,8 +59,12 @@ def leaves_best(network: Network, seconds: tuple[Fraction, Fraction] = SLOWER_TH
 
 
 def reaches_best(network: Network, seconds: tuple[Fraction, Fraction] = FAST) -> Problem:
-    """P1 over whole runs: while downloads are fast and the buffer is large, the best quality is reached."""
-    return _streaming("reaches-best", network, seconds, LARGE_BUFFER, Recurs(likeliest(BEST)))
+    """P1 over whole runs: while downloads are fast and the buffer is large, the best quality is reached.
+
+    It must then be the likeliest choice alone: a tie does not count.
+    """
+    alone = conjunction(tuple(OUTPUTS[-1] > other for other in OUTPUTS[:-1]))
+    return _streaming("reaches-best", network, seconds, LARGE_BUFFER, Recurs(alone))
 
 
 def _streaming(
