@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from surefoot.cli import run
 from surefoot.cli.engine_options import build_engines
 from surefoot.problem.network import Network, dense
 from surefoot.problem.problem import Problem
@@ -34,7 +36,7 @@ def decide(problem: Problem, engine: str, options: Mapping[str, Any]) -> Result:
 
 def is_quick(expectation: Expectation) -> bool:
     other_seed = expectation.problem.split("/")[1] in OTHER_SEEDS
-    return (expectation.seconds or 0) < SLOW and not other_seed
+    return (expectation.seconds or 0) < SLOW and not other_seed and "near" not in expectation.problem
 
 
 @pytest.mark.parametrize("name", [n for n, (_, e) in EXPECTED.items() if is_quick(e)])
@@ -50,7 +52,9 @@ def test_an_expectation_is_met_with_evidence(name: str) -> None:
 def test_every_question_has_a_conclusive_expectation(study: str) -> None:
     loaded = load_study(study)
     assert {e.problem for e in loaded.expectations} == set(loaded.problems)
-    assert {e.verdict for e in loaded.expectations} == {"proved", "violated"}
+    kinds = [e.verdict for e in loaded.expectations]
+    assert {"proved", "violated"} <= set(kinds) <= {"proved", "holds", "violated"}
+    assert kinds.count("holds") <= 1  # decided in time, but perhaps not certified in time
     assert sum(e.seconds or 0 for e in loaded.expectations) < 600
 
 
@@ -59,9 +63,10 @@ def test_some_proof_needs_two_states_in_a_row() -> None:
 
 
 def test_a_proof_with_k_2_is_not_one_with_k_1() -> None:
-    (expectation,) = (e for _, e in EXPECTED.values() if e.problem == "liveness-loss/aurora-32x16-tanh")
+    study, expectation = EXPECTED["pensieve/reaches-best/pensieve-32x16"]
+    assert expectation.k == 2
     shallow = replace(expectation, options={**expectation.options, "depth": 1})
-    (row,) = compare(replace(load_study("aurora"), expectations=(shallow,)), decide)
+    (row,) = compare(replace(load_study(study), expectations=(shallow,)), decide)
     assert not row.met
     assert row.measured == "unknown"
 
@@ -112,3 +117,44 @@ def test_the_shipped_checkpoints_lead_to_the_shipped_policy() -> None:
     assert len({n.digest() for n in networks}) == len(networks) >= 6
     untrained = decide(safety_excellent(networks[0], run.usual), "bmc", {"solver": "native"})
     assert isinstance(untrained.verdict, Violated)
+
+
+def test_a_study_without_checkpoints_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["study", "toy", "--checkpoints", "--quiet"]) == 2
+    assert "`toy` ships no checkpoints" in capsys.readouterr().err
+
+
+def test_the_command_prints_every_checkpoint(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    short = run_of({0: -1.0, 10: 20.0}, monkeypatch)
+    monkeypatch.setattr("surefoot.cli.commands.study.training_run", lambda _: short)
+    assert run(["study", "aurora", "--checkpoints", "--quiet"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "never decreased" in lines[0]
+    assert [line.split()[2] for line in lines[3:]] == ["violated", "proved"]
+    assert run(["study", "aurora", "--checkpoints", "--quiet", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)["checkpoints"]
+    assert [(f["decisions"], f["verdict"], f["holds_up_to"]) for f in facts] == [
+        (0, "violated", None),
+        (10, "proved", "1/20"),
+    ]
+
+
+def test_a_comparison_prints_property_parameters_evidence_and_times(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded = load_study("pensieve")
+    some = [
+        e for e in loaded.expectations if e.problem.startswith("poor-conditions") and "equal" in e.problem
+    ]
+    monkeypatch.setattr(
+        "surefoot.cli.commands.study.load_study", lambda _: replace(loaded, expectations=tuple(some))
+    )
+    assert run(["study", "pensieve", "--compare", "--quiet"]) == 0
+    out = capsys.readouterr().out
+    assert out.count("\n  where     download times in [4, 15] s, all download times equal") == 2
+    assert "(about 20 min)" in out
+    assert "  asks      never output[0] <= output[5] and " in out
+    assert "measured  proved up to 0 steps, certified, " in out
+    assert "measured  violated after 0 steps, replayed, " in out

@@ -122,20 +122,23 @@ NEEDS_NETWORK: dict[str, Callable[..., Problem]] = {
 }
 NEAR = Fraction(1, 250)  # a smaller epsilon, closer to excellent conditions
 LARGEST_RATIO = Fraction(8)  # send ratio under loss, in the questions about the shipped policies
+LARGEST_RATIOS = {"aurora-32x16-tanh": Fraction(13, 2)}  # what was decided; with 8 induction got to k = 3
+UNDER_LOSS = ("liveness-loss", "safety-shallow-buffer")
 QUESTIONS: dict[str, Callable[..., Problem]] = {
     "liveness-excellent": liveness_excellent,
     "liveness-excellent-near": partial(liveness_excellent, epsilon=NEAR),
-    "liveness-loss": partial(liveness_loss, largest_ratio=LARGEST_RATIO),
+    "liveness-loss": liveness_loss,
     "safety-excellent": safety_excellent,
     "safety-excellent-near": partial(safety_excellent, epsilon=NEAR),
-    "safety-shallow-buffer": partial(safety_shallow_buffer, largest_ratio=LARGEST_RATIO),
+    "safety-shallow-buffer": safety_shallow_buffer,
 }
 POLICIES = ("aurora-48", "aurora-32x16", "aurora-32x16-tanh", *(f"aurora-48-{s}" for s in range(1, 5)))
 
 
 def ask(question: str, name: str) -> Problem:
     """A question about a shipped policy."""
-    return QUESTIONS[question](shipped("aurora", name))
+    given = {"largest_ratio": LARGEST_RATIOS.get(name, LARGEST_RATIO)} if question in UNDER_LOSS else {}
+    return QUESTIONS[question](shipped("aurora", name), **given)
 
 
 TRAINING = TrainingRun(
