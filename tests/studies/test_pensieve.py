@@ -1,7 +1,9 @@
 """Pensieve's property 2 as data; and the published actor where it is at hand."""
 
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
@@ -11,19 +13,22 @@ from surefoot.formats.onnx import read_onnx
 from surefoot.problem.meaning.decision import observation
 from surefoot.problem.meaning.evaluate import evaluate
 from surefoot.problem.meaning.inference import infer
+from surefoot.problem.meaning.simulate import simulate
 from surefoot.problem.network import Network, dense
+from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.problem.semantics import decision, holds, is_initial
+from surefoot.problem.semantics import State, decision, holds, is_initial
 from surefoot.problem.validate import validate
-from surefoot.studies.pensieve.downloads import reading_downloads
-from surefoot.studies.pensieve.problem import (
+from surefoot.studies.pensieve.decision import (
     BITRATES,
     DOWNLOAD_SECONDS,
-    NEEDS_NETWORK,
     likeliest,
     poor_conditions,
     poor_network,
 )
+from surefoot.studies.pensieve.downloads import reading_downloads
+from surefoot.studies.pensieve.problem import NEEDS_NETWORK
+from surefoot.studies.pensieve.streaming import leaves_best, reaches_best
 
 
 def random_network(width: int) -> Network:
@@ -66,7 +71,7 @@ def test_a_network_that_reads_downloads_computes_the_throughputs_itself() -> Non
     assert np.array_equal(infer(reading_downloads(network), seen[None]), infer(network, told[None]))
 
 
-@pytest.mark.parametrize("name", [n for n in NEEDS_NETWORK if n != "poor-network"])
+@pytest.mark.parametrize("name", [n for n in NEEDS_NETWORK if "conditions" in n or "playback" in n])
 def test_questions_about_all_download_times_at_once(name: str) -> None:
     network = random_network(25)
     problem = NEEDS_NETWORK[name](network)
@@ -88,6 +93,35 @@ def test_questions_about_all_download_times_at_once(name: str) -> None:
 def test_those_questions_need_25_inputs(width: int) -> None:
     with pytest.raises(InvalidProblem, match=f"{width} inputs; this question needs 25"):
         poor_conditions(random_network(width))
+
+
+@pytest.mark.parametrize("build", [leaves_best, reaches_best])
+def test_over_whole_runs_each_choice_enters_the_history(build: Callable[..., Problem]) -> None:
+    problem = build(random_network(25))
+    validate(problem)
+    (start,) = sampled(problem, 1)
+    run = simulate(problem, start, 12, Random(3))
+    assert run.ending == "truncated"
+    for before, move, after in zip(run.states, run.moves, run.states[1:], strict=False):
+        quality = int(str(move.transition.label).removeprefix("quality"))
+        assert after["bitrate"] == Fraction(BITRATES[quality], BITRATES[-1])
+        sizes = [before[f"size_{i}"] for i in range(1, 8)] + [Fraction(BITRATES[quality] * 4, 80000)]
+        times = [before[f"download_{i}"] for i in range(1, 8)] + [move.chosen["new_download"]]
+        assert [after[f"size_{i}"] for i in range(8)] == sizes
+        assert [after[f"download_{i}"] for i in range(8)] == times
+        made = decision(problem, before)
+        assert made is not None
+        assert made.outputs is not None
+        assert max(made.outputs) == made.outputs[quality]
+
+
+def sampled(problem: Problem, count: int) -> list[State]:
+    """Some states within the declared ranges."""
+    draw = Random(7)
+    return [
+        {v.name: v.kind.low + (v.kind.high - v.kind.low) * Fraction(draw.randrange(9), 8) for v in ranges}  # type: ignore[union-attr]
+        for ranges in [problem.environment.variables] * count
+    ]
 
 
 def test_what_is_likeliest() -> None:
