@@ -9,6 +9,7 @@ from typing import ClassVar
 import pytest
 from tests.certify.test_replay import counter
 
+from surefoot.cli.output import exit_code
 from surefoot.engines.bmc import Bmc
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Component, Control, Environment, Real, Variable
@@ -17,8 +18,9 @@ from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Path, Probability, Property, Within
 from surefoot.problem.term import FALSE, TRUE, Term, Var
-from surefoot.run import settled, verify
-from surefoot.verdict.verdict import Proved, Reason, Trace, Unknown, Vacuous, Verdict, Violated
+from surefoot.run import able, choose, portfolio, settled, unanswered, verify
+from surefoot.solve.native import Native
+from surefoot.verdict.verdict import Holds, Proved, Reason, Trace, Unknown, Vacuous, Verdict, Violated
 from surefoot.work.budget import Budget
 
 X = Var("x")
@@ -132,3 +134,26 @@ def test_a_smooth_network_is_decided_without_naming_a_solver() -> None:
     result = verify(replace(problem, policy=replace(problem.policy, network=smooth)), budget=Budget(30))
     assert isinstance(result.verdict, Proved)
     assert result.certified
+
+
+def test_native_is_asked_first_where_the_network_is_wide_and_nothing_is_whole() -> None:
+    wide = single(1.0, Never(Var("output[0]") > 2))
+    network = dense([([[1.0] * 8], [0.0]), ([[1.0]], [0.0])])
+    wide = replace(wide, policy=NeuralPolicy(network, (X,) * 8, choose=Choose.VALUE))
+    for problem, first in ((wide, "native"), (single(1.0, wide.property), "milp"), (counter(), "milp")):
+        engines = able(problem, portfolio())
+        assert [e.name for e in engines] == ["bmc", "induction"]
+        assert all(getattr(e, "solver", None).name == first for e in engines)  # type: ignore[union-attr]
+    assert choose(counter(), [Bmc(Native()), Bmc()]) == Bmc(Native())  # in the order given
+
+
+@pytest.mark.parametrize(
+    ("held", "code"),
+    [
+        (Holds(2, "milp", as_asked=True), 0),
+        (Holds(2, "milp", as_asked=False), 3),
+        (Holds(None, "milp", as_asked=True), 3),
+    ],
+)
+def test_the_exit_code_of_what_rests_on_the_word_of_a_solver(held: Holds, code: int) -> None:
+    assert exit_code(unanswered(counter(), held, Budget(), {}, {})) == code
