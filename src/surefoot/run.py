@@ -66,7 +66,6 @@ def verify(
     result = unanswered(problem, evidence.verdict, budget, inputs or {}, source or {})
     return replace(
         result,
-        arithmetic=_arithmetic(problem, evidence.verdict),
         notes=result.notes + evidence.notes,
         engine=" | ".join(map(repr, answered.engines)),
         certified=evidence.certified,
@@ -88,7 +87,7 @@ def unanswered(
         engine="none",
         verdict=verdict,
         certified=False,
-        arithmetic=_arithmetic(problem, verdict),
+        arithmetic=arithmetic_of(problem, in_reals_only(verdict)),
         seed=budget.seed,
         versions=versions(),
         inputs=dict(inputs),
@@ -98,11 +97,16 @@ def unanswered(
     )
 
 
-def _arithmetic(problem: Problem, verdict: Verdict) -> str:
+def in_reals_only(verdict: Verdict) -> bool:
+    """Is it a proof that says nothing about rounding?"""
+    return isinstance(verdict, Proved) and verdict.arithmetic == "proved-real"
+
+
+def arithmetic_of(problem: Problem, real: bool) -> str:
+    """For which evaluation of network and environment an answer is meant."""
     environment = f"environment {problem.environment.arithmetic.value}"
     if not isinstance(problem.policy, NeuralPolicy):
         return environment
-    real = isinstance(verdict, Proved) and verdict.arithmetic == "proved-real"
     return f"network {'in exact real arithmetic' if real else 'float32'}, {environment}"
 
 

@@ -20,7 +20,7 @@ from surefoot.problem.names import output_name
 from surefoot.problem.problem import Problem
 from surefoot.problem.show import show
 from surefoot.problem.term import Term, Var
-from surefoot.run import unanswered, verify
+from surefoot.run import arithmetic_of, in_reals_only, unanswered, verify
 from surefoot.transform.abstraction import Abstraction, Freed, abstract
 from surefoot.transform.naming import shown_inputs
 from surefoot.transform.obligations import assuming, never_left
@@ -42,6 +42,7 @@ from surefoot.verdict.verdict import (
 from surefoot.work.budget import Budget
 
 SEARCHING = 0.6  # of the time; the rest is for the certificate of what was found
+IN_REALS = "proved for exact real arithmetic only"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +112,15 @@ def find_tipping_point(
     while_kept = f"only runs that keep {text} are meant" if tighten.of_inputs else ""
     about = family(proved.value)
     verdict = Found(found, certificate)
-    return about, asking.result(about, verdict, certified, _how(search), while_kept, _rests_on(proved))
+    result = asking.result(about, verdict, certified, _how(search), while_kept, _rests_on(proved))
+    return about, _for(about, result, proved.verdict)
+
+
+def _for(problem: Problem, result: Result, *shown: Verdict) -> Result:
+    """The result with the arithmetic in which everything that it rests on was shown."""
+    if any(map(in_reals_only, shown)):
+        return replace(result, arithmetic=arithmetic_of(problem, real=True))
+    return result
 
 
 def _how(search: Search) -> str:
@@ -143,7 +152,7 @@ def _rests_on(trial: Trial) -> str:
         case Holds(uncertified_by=name):
             return f"the proof rests on the word of `{name}`: no certificate"
         case Proved(arithmetic="proved-real"):
-            return "proved for exact real arithmetic only"
+            return IN_REALS
         case _:
             return ""
 
@@ -164,7 +173,10 @@ def find_invariant(problem: Problem, moving: tuple[Bound, ...], asking: Asking) 
     certified = all(o.certified for o in outcome.invariant.obligations)
     words = {o.verdict.uncertified_by for o in outcome.invariant.obligations if isinstance(o.verdict, Holds)}
     note = f"the obligations rest on the word of {', '.join(sorted(words))}: no certificate" if words else ""
-    return asking.result(problem, Found(outcome.invariant, None), certified, how, note, tried)
+    shown = [o.verdict for o in outcome.invariant.obligations]
+    real = IN_REALS if any(map(in_reals_only, shown)) else ""
+    result = asking.result(problem, Found(outcome.invariant, None), certified, how, note, real, tried)
+    return _for(problem, result, *shown)
 
 
 def verify_assuming(problem: Problem, invariant: Term, asking: Asking) -> Result:
@@ -173,7 +185,7 @@ def verify_assuming(problem: Problem, invariant: Term, asking: Asking) -> Result
     asking.budget.progress(f"proving the assumed invariant {text}")
     first = asking.decide(never_left(problem, invariant), asking.rest(0.5))
     match answered(first.verdict, first.certified):
-        case "proved":
+        case "proved" if not in_reals_only(first.verdict):
             pass
         case "refuted":
             what = f"the assumed invariant is wrong: {text} is violated after a run that replays"
@@ -186,6 +198,8 @@ def verify_assuming(problem: Problem, invariant: Term, asking: Asking) -> Result
     match result.verdict:
         case Violated(trace):
             return _replayed(problem, trace, result, asking, note)
+        case Proved(arithmetic="proved-real"):
+            return asking.result(problem, Unknown(Reason.NUMERICS, IN_REALS), False, result.engine, note)
         case Proved() | Holds():
             verdict = _carried(result, f"with an invariant that was proved first: {text}")
             return asking.result(problem, verdict, False, result.engine, note, _certificate_note(result))
@@ -238,6 +252,8 @@ def verify_abstracted(
     made = abstract(problem, freed)
     result = asking.decide(made.problem, asking.rest(0.5))
     match result.verdict:
+        case Proved(arithmetic="proved-real"):
+            note = f"with {made.words()} {IN_REALS}: all inputs were used"
         case Proved() | Holds():
             return _with_fewer(problem, made, result, asking)
         case Violated(trace):
@@ -256,7 +272,7 @@ def _unproved_range(problem: Problem, index: int, span: Span, asking: Asking) ->
     """Why a range that is given for an output must not be used; None if it is proved."""
     inside = span.condition(Var(output_name(index)))
     result = asking.decide(never_left(problem, inside), asking.rest(0.5))
-    if answered(result.verdict, result.certified) == "proved":
+    if answered(result.verdict, result.certified) == "proved" and not in_reals_only(result.verdict):
         return None
     why = f"that output[{index}] keeps the given range could not be proved"
     return asking.result(problem, Unknown(Reason.INCOMPLETE, why), False, result.engine)

@@ -133,6 +133,19 @@ def test_an_update_out_of_range_is_named(tmp_path: Path, command: Command) -> No
     assert "no violation up to 1 step" in out
 
 
+OTHER_WORDS: tuple[tuple[dict[str, object], str], ...] = (
+    ({"problem": "toy/below_ten"}, "the files describe problem `toy/below_thirteen`"),
+    ({"property": "never output[0] >= 1"}, "another property than its files"),
+    (
+        {"statement": ["Proved: no run reaches `output[0] >= 1`."]},
+        "something else than what its verdict says",
+    ),
+    ({"arithmetic": "any network, any environment"}, "another arithmetic"),
+    ({"inputs": {}}, "the result does not say which"),
+    ({"source": {"kind": "model", "model": "toy.toml", "constants": 5}}, "not told in words"),
+)
+
+
 def test_a_bounded_property_is_proved(toy: Path, command: Command) -> None:
     result, certificate = toy.with_name("result.json"), toy.with_name("certificate.json")
     written = ("--json", result, "--certificate", certificate)
@@ -147,6 +160,11 @@ def test_a_bounded_property_is_proved(toy: Path, command: Command) -> None:
         )
     stored = json.loads(result.read_text())
     assert stored["verdict"]["certificate"]["content"]["claim"]["problem"]["policy"]["network"]["file"]
+    for change, told in OTHER_WORDS:
+        result.write_text(json.dumps(stored | change))
+        code, out, err = command("certify", result)
+        assert (code, told in out + err) == (2 if "source" in change else 1, True), change
+    result.write_text(json.dumps(stored))
     toy.write_text(toy.read_text().replace("output[0] >= 13", "output[0] >= 12"))
     assert command("certify", result)[0] == 1  # the files are no longer those of the verdict
     stored["inputs"][str(toy)] = sha256(toy)

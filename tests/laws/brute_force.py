@@ -10,7 +10,8 @@ from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 from itertools import product
 
-from surefoot.problem.environment import Int
+from surefoot.errors import Unsupported
+from surefoot.problem.environment import Bool, Int, Kind
 from surefoot.problem.meaning.evaluate import Undefined
 from surefoot.problem.meaning.simulate import initial_states
 from surefoot.problem.problem import Problem
@@ -21,10 +22,12 @@ from surefoot.problem.term import Term
 MOST = 10_000
 
 
-def truth(problem: Problem) -> str:
-    """One of `violated`, `unclear`, `holds`."""
-    graph = Graph(problem)
+def truth(problem: Problem, limit: int = MOST) -> str:
+    """One of `violated`, `unclear`, `holds`; `Unsupported` where there are more states than the limit."""
+    graph = Graph(problem, limit)
     match problem.property:
+        case Never(bad, int() as steps):
+            return verdict(graph.meets(bad, steps), graph)
         case Never(bad):
             reached = graph.explore(graph.starts(), lambda _: True)
             return verdict(any(graph.is_good(bad, s) for s in reached), graph)
@@ -44,6 +47,15 @@ def verdict(violated: bool, graph: Graph) -> str:
     return "violated" if violated else "unclear" if graph.unclear else "holds"
 
 
+def _values(kind: Kind) -> Iterable[object]:
+    match kind:
+        case Bool():
+            return (False, True)
+        case Int(int() as low, int() as high):
+            return range(low, high + 1)
+    raise AssertionError(kind)
+
+
 def key(state: State) -> Hashable:
     return tuple(sorted(state.items()))
 
@@ -53,6 +65,7 @@ class Graph:
     """States and steps as far as they were looked at."""
 
     problem: Problem
+    limit: int = MOST  # of states that are looked at
     unclear: bool = False  # something without a value was met
     _after: dict[Hashable, list[State]] = field(default_factory=dict)
 
@@ -74,7 +87,7 @@ class Graph:
         for transition in permitted:
             edges = [environment.components[c].edges[e] for c, e in transition.edges]
             free = choices(environment, transition)
-            values = [range(c.kind.low, c.kind.high + 1) for c in free if isinstance(c.kind, Int)]  # type: ignore[arg-type, operator]
+            values = [_values(c.kind) for c in free]
             for picked in product(*values):
                 chosen = {c.name: v for c, v in zip(free, picked, strict=True)}
                 for outcomes in product(*(range(len(e.outcomes)) for e in edges)):
@@ -102,6 +115,8 @@ class Graph:
         while open_states:
             state = open_states.pop()
             if key(state) not in found:
+                if len(found) == self.limit:
+                    raise Unsupported(f"more than {self.limit} states")
                 found[key(state)] = state
                 open_states += [s for s in self.after(state) if passes(s)]
         return list(found.values())
@@ -115,6 +130,16 @@ class Graph:
                 return bool(left)
             for k in stuck:
                 del left[k]
+
+    def meets(self, bad: Term, steps: int) -> bool:
+        """Is there a run of at most so many steps to a bad state?"""
+        here = {key(s): s for s in self.starts()}
+        for number in range(steps + 1):
+            if any(self.is_good(bad, s) for s in here.values()):
+                return True
+            if number < steps:
+                here = {key(n): n for s in here.values() for n in self.after(s)}
+        return False
 
     def misses(self, good: Term, steps: int, after: int) -> bool:
         """Is there a run without a good state from `after` to `steps`, or to its earlier end?"""

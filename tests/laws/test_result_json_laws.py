@@ -58,7 +58,7 @@ def traces(draw: st.DrawFn) -> Trace:
 
 intervals = st.tuples(st.fractions(), st.fractions()).map(sorted)
 flat = st.one_of(
-    st.builds(Proved, certificates, texts),
+    st.builds(Proved, certificates, st.sampled_from(("proved", "proved-real"))),
     st.builds(Violated, traces()),
     st.builds(Holds, steps, texts, st.booleans()),
     st.builds(

@@ -113,6 +113,18 @@ def load_model(
 
 def load_source(source: Mapping[str, Any], *, trust_python: bool = False) -> Loaded:
     """Read the problem of a stored result again, as the result says it was read."""
+    fix = "give a file that --json wrote"
+    constants = source.get("constants", [])
+    others = [v for k, v in source.items() if k != "constants" and v is not None]
+    if not isinstance(constants, list) or not all(isinstance(v, str) for v in (*constants, *others)):
+        raise InvalidProblem("how the problem was read is not told in words", fix=fix, where="source")
+    loaded = _loaded_again(source, trust_python)
+    if len(loaded.problems) != 1:
+        raise InvalidProblem("the result does not say which property it is about", fix=fix, where="source")
+    return loaded
+
+
+def _loaded_again(source: Mapping[str, Any], trust_python: bool) -> Loaded:
     match source:
         case {"kind": "vnnlib", "network": str(network), "specification": str(specification)}:
             spec = read_vnnlib(Path(specification))
@@ -125,13 +137,14 @@ def load_source(source: Mapping[str, Any], *, trust_python: bool = False) -> Loa
             from surefoot.cli.study_problem import load_study_problem
 
             asked: dict[str, Any] = {"constants": tuple(str(c) for c in source.get("constants", ()))}
-            asked |= {"policy": Path(source["policy"])} if "policy" in source else {}
+            asked |= {"policy": Path(source["policy"])} if source.get("policy") is not None else {}
             return load_study_problem(name, output=source.get("output"), **asked)
         case {"kind": "model", "model": str(model)}:
-            given: dict[str, Any] = {k: Path(source[k]) for k in ("policy", "normalize") if k in source}
-            given |= {k: str(source[k]) for k in ("observe", "actions", "choose", "output") if k in source}
+            said = {k: v for k, v in source.items() if v is not None}
+            given: dict[str, Any] = {k: Path(said[k]) for k in ("policy", "normalize") if k in said}
+            given |= {k: str(said[k]) for k in ("observe", "actions", "choose", "output") if k in said}
             given["constants"] = tuple(str(c) for c in source.get("constants", ()))
-            given["properties"] = (str(source["property"]),) if "property" in source else ()
+            given["properties"] = (said["property"],) if "property" in said else ()
             return load_model(Path(model), trust_python=trust_python, **given)
         case _:
             what = "the result does not say from which files its problem was read"

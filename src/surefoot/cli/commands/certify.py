@@ -19,8 +19,12 @@ from surefoot.cli.search_evidence import Evidence, moved
 from surefoot.errors import InvalidProblem
 from surefoot.formats.inert.file import require_file
 from surefoot.formats.result_json import StoredResult, from_json
+from surefoot.problem.problem import Problem
+from surefoot.problem.show import show_property
+from surefoot.run import arithmetic_of, in_reals_only
 from surefoot.transform.discretise import discretise
 from surefoot.verdict.verdict import Found, Proved, Trace
+from surefoot.verdict.words import statement
 
 LARGEST_BYTES = 1 << 28
 
@@ -70,9 +74,7 @@ def judged(stored: StoredResult, trust_python: bool) -> tuple[str, str]:
         if sha256(Path(path)) != digest:
             return "rejected", f"`{path}` is not the file that the verdict is about"
     loaded = moved(load_source(stored.source, trust_python=trust_python), stored.source)
-    if unnamed := sorted(set(loaded.inputs) - set(stored.inputs)):
-        return "rejected", f"the result does not say which `{unnamed[0]}` it is about"
-    why = refutation(stored, loaded, stored.trace)
+    why = unnamed(stored, loaded) or refutation(stored, loaded, stored.trace)
     return ("accepted", "the trace replays exactly") if why is None else ("rejected", why)
 
 
@@ -82,8 +84,8 @@ def judged_search(stored: StoredResult, found: Found, trust_python: bool) -> tup
         if sha256(Path(path)) != digest:
             return "rejected", f"`{path}` is not the file that the verdict is about"
     loaded = load_source(stored.source, trust_python=trust_python)
-    if unnamed := sorted(set(loaded.inputs) - set(stored.inputs)):
-        return "rejected", f"the result does not say which `{unnamed[0]}` it is about"
+    if (why := unnamed(stored, loaded)) is not None:
+        return "rejected", why
     return Evidence(found, loaded, stored.source, lambda c: accepted(c, Path())).judged()
 
 
@@ -135,11 +137,33 @@ def other_problem(content: Mapping[str, Any], stored: StoredResult, trust_python
             return f"`{path}` is not the file that the verdict is about"
     loaded = load_source(stored.source, trust_python=trust_python)
     (problem,) = loaded.problems.values()
+    if (why := unnamed(stored, loaded)) is not None:
+        return why
     written = json.loads(json.dumps(canonical(discretise(problem)[0], loaded.inputs)))
     claim = content.get("claim")
     if not isinstance(claim, dict) or claim.get("kind") != "execution" or claim.get("problem") != written:
         return "the certificate is about another problem than the files of the result describe"
-    return in_reals(content, stored)
+    return in_reals(content, stored) or misquoted(stored, problem)
+
+
+def unnamed(stored: StoredResult, loaded: Loaded) -> str | None:
+    """Which file was read of which the result does not say what is in it."""
+    more = sorted(set(loaded.inputs) - set(stored.inputs))
+    return f"the result does not say which `{more[0]}` it is about" if more else None
+
+
+def misquoted(stored: StoredResult, problem: Problem) -> str | None:
+    """Why the words of a result are not about the problem that its files describe, or not what it found."""
+    verdict = stored.result.verdict
+    if problem.name != stored.problem:
+        return f"the files describe problem `{problem.name}`"
+    if stored.words not in (None, show_property(problem.property)):
+        return "the result states another property than its files"
+    if stored.statement not in (None, statement(problem, verdict)):
+        return "the result states something else than what its verdict says of its files"
+    if stored.result.arithmetic != arithmetic_of(problem, in_reals_only(verdict)):
+        return "the result is about another arithmetic than its verdict"
+    return None
 
 
 def refutation(stored: StoredResult, loaded: Loaded, trace: Trace) -> str | None:
@@ -148,7 +172,7 @@ def refutation(stored: StoredResult, loaded: Loaded, trace: Trace) -> str | None
     if problem.name != stored.problem:
         return f"the files describe problem `{problem.name}`"
     executed, _ = discretise(problem)
-    return replay(executed, trace)
+    return replay(executed, trace) or misquoted(stored, problem)
 
 
 def _without_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:

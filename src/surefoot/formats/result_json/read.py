@@ -51,6 +51,8 @@ class StoredResult:
     result: Result
     kind: str
     annotations: tuple[Annotation | None, ...] = ()
+    words: str | None = None  # the property, as the file states it
+    statement: tuple[str, ...] | None = None  # what was found out, as the file states it
 
     @property
     def problem(self) -> str:
@@ -86,10 +88,12 @@ def from_json(data: object) -> StoredResult:
         inputs=_mapping(top, "inputs", "", _is_digest),
         seconds=_seconds(_get(top, "seconds", ""), "seconds"),
         timings=_mapping(top, "timings", "", _seconds),
-        notes=tuple(_is_text(n, f"notes[{i}]") for i, n in enumerate(_list(top, "notes", ""))),
+        notes=tuple(_texts(top, "notes", "")),
         source=_object(_get(top, "source", ""), "source"),
     )
-    return StoredResult(result, str(verdict["kind"]), _annotations(verdict))
+    words = None if "property" not in top else _text(top, "property", "")
+    said = None if "statement" not in top else tuple(_texts(top, "statement", ""))
+    return StoredResult(result, str(verdict["kind"]), _annotations(verdict), words, said)
 
 
 def verdict_from(data: object, where: str) -> Verdict:
@@ -129,6 +133,12 @@ def _per_start(data: Mapping[str, Any], where: str) -> Verdict:
     return PerStart(tuple(table))
 
 
+def _proved(data: Mapping[str, Any], where: str) -> Verdict:
+    if (arithmetic := _text(data, "arithmetic", where)) not in ("proved", "proved-real"):
+        raise wrong(_join(where, "arithmetic"), "`proved` or `proved-real`")
+    return Proved(_certificate(data, where), arithmetic)
+
+
 def _unknown(data: Mapping[str, Any], where: str) -> Verdict:
     reasons = {r.value: r for r in Reason}
     if (reason := _text(data, "reason", where)) not in reasons:
@@ -138,7 +148,7 @@ def _unknown(data: Mapping[str, Any], where: str) -> Verdict:
 
 
 _READERS: dict[str, Callable[[Mapping[str, Any], str], Verdict]] = {
-    "proved": lambda d, w: Proved(_certificate(d, w), _text(d, "arithmetic", w)),
+    "proved": _proved,
     "violated": lambda d, w: Violated(_trace(d, w)),
     "holds": lambda d, w: Holds(
         _steps(d, "up_to", w),
@@ -249,6 +259,11 @@ def _list(data: Mapping[str, Any], key: str, where: str) -> list[Any]:
     if not isinstance(value, list):
         raise wrong(_join(where, key), "a list")
     return value
+
+
+def _texts(data: Mapping[str, Any], key: str, where: str) -> list[str]:
+    place = _join(where, key)
+    return [_is_text(v, f"{place}[{i}]") for i, v in enumerate(_list(data, key, where))]
 
 
 def _is_text(value: object, where: str) -> str:

@@ -1,0 +1,189 @@
+"""Damaged certificates about whole executions: is anything false ever accepted?
+
+    python -m benchmarks.mutation.executions --systems 100 --json executions.json
+
+Random small systems (`tests/laws/awkward_systems.py`) whose property is proved are the base. Their
+certificates are changed in one place: problem, network, property, argument, obligations or proofs. Where the
+changed problem has other obligations, the old proofs are put under the new names; and the changed problem is
+given to the prover, with several arguments. The truth about every claim that is accepted is found by visiting
+all states. Exit 1 if a false one is among them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import json
+import os
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):  # before numpy is imported
+    os.environ.setdefault(_name, "1")
+
+from tests.laws.awkward_systems import awkward  # noqa: E402
+
+from benchmarks.mutation.execution_mutations import (  # noqa: E402
+    Certificate,
+    argument_mutants,
+    obligation_mutants,
+    problem_mutants,
+)
+from benchmarks.mutation.execution_truth import NotFinite, is_false  # noqa: E402
+from surefoot.certify.checker.check import check  # noqa: E402
+from surefoot.certify.checker.claim import Places  # noqa: E402
+from surefoot.certify.checker.execution.obligations import obligations, read_argument  # noqa: E402
+from surefoot.certify.checker.execution.problem import read_problem  # noqa: E402
+from surefoot.certify.checker.number import BadCertificate, Refused  # noqa: E402
+from surefoot.certify.execution.prove import certificate  # noqa: E402
+from surefoot.problem.problem import Problem  # noqa: E402
+from surefoot.run import verify  # noqa: E402
+from surefoot.verdict.verdict import Argument, Proved  # noqa: E402
+from surefoot.work.budget import Budget  # noqa: E402
+
+SECONDS = 20.0  # for the proof of a base
+ANEW = 1.0  # for a proof of what became of it
+FAMILIES = {"problem": problem_mutants, "argument": argument_mutants, "obligations": obligation_mutants}
+ARGUMENTS: dict[str, tuple[Argument, ...]] = {
+    "never": (Argument("induction", 1), Argument("induction", 2), Argument("unrolled", 2)),
+    "recurs": (Argument("induction", 1, 1), Argument("induction", 1, 2), Argument("induction", 2, 3)),
+    "eventually": (Argument("unrolled", 1), Argument("unrolled", 2)),
+}
+
+
+def base(seed: int) -> tuple[Problem, Certificate] | None:
+    """A system and the certificate of its property, if there is one and its states can be visited."""
+    problem = awkward(seed)
+    if problem.environment.controls:
+        return None
+    verdict = verify(problem, budget=Budget(SECONDS)).verdict
+    if not isinstance(verdict, Proved) or verdict.certificate.kind != "execution":
+        return None
+    return problem, copy.deepcopy(dict(verdict.certificate.content))
+
+
+def relabelled(mutant: Certificate) -> Certificate | None:
+    """The same proofs under the names of what has to be shown; None if the claim makes no sense."""
+    try:
+        wanted = obligations(
+            read_problem(mutant["claim"]["problem"], Places(Path())),
+            read_argument(mutant["claim"]["argument"]),
+        )
+    except (BadCertificate, Refused):
+        return None
+    given = {(o["obligation"], o["steps"]): o["cases"] for o in mutant["obligations"]}
+    spare = list(given.values()) or [[]]
+    shown = [
+        {"obligation": o.name, "steps": o.steps, "cases": given.get((o.name, o.steps), spare[n % len(spare)])}
+        for n, o in enumerate(wanted)
+    ]
+    return {**mutant, "obligations": shown}
+
+
+def proved_anew(problem: Problem, mutant: Certificate) -> Iterator[Certificate]:
+    """Proofs that the changed problem has, by arguments that fit the kind of its property."""
+    written = mutant["claim"]["problem"]
+    asked = written["property"]
+    fitting = ARGUMENTS.get(asked["kind"], ())
+    if "steps" in asked:
+        fitting = (Argument("unrolled", asked["steps"]),)
+    for argument in fitting:
+        made = certificate(problem, written, argument, Budget(ANEW))
+        if not isinstance(made, str):
+            yield dict(made.content)
+
+
+def is_accepted(mutant: Certificate) -> bool:
+    try:
+        return check(mutant).accepted
+    except BadCertificate:
+        return False
+
+
+def truth(mutant: Certificate) -> str:
+    """Of the claim: `false`, `true` or `not known`."""
+    try:
+        return "false" if is_false(mutant["claim"]["problem"]) else "true"
+    except NotFinite:
+        return "not known"
+
+
+def judged(problem: Problem, mutant: Certificate, *, anew: bool) -> Iterator[tuple[str, str]]:
+    """How the certificate came about, and what the checker said of a claim of which truth."""
+    true = truth(mutant)
+    variants = {"as it is": mutant}
+    if (other := relabelled(mutant)) is not None and other["obligations"] != mutant["obligations"]:
+        variants["relabelled"] = other
+    for how, one in variants.items():
+        yield how, f"{true}, {'accepted' if is_accepted(one) else 'rejected'}"
+    same_network = mutant["claim"]["problem"]["policy"]["network"].get("nodes") is not None
+    if anew and same_network:
+        for one in proved_anew(problem, mutant):
+            yield "proved anew", f"{true}, {'accepted' if is_accepted(one) else 'rejected'}"
+
+
+def campaign(seed: int, every: int, seen: Counter[tuple[str, str, str]]) -> list[str]:
+    """All mutants of one certificate, or every so many; what was accepted although it is false."""
+    found = base(seed)
+    if found is None:
+        return []
+    problem, whole = found
+    seen["base", "as it is", f"{truth(whole)}, {'accepted' if is_accepted(whole) else 'rejected'}"] += 1
+    wrong = ["the base"] if truth(whole) == "false" else []
+    for family, make in FAMILIES.items():
+        for number, (name, mutant) in enumerate(make(whole)):
+            if (number + seed) % every:
+                continue
+            anew = family == "problem" and not name.startswith("network")
+            for how, outcome in judged(problem, mutant, anew=anew):
+                seen[family, how, outcome] += 1
+                if outcome == "false, accepted":
+                    wrong.append(f"{name} ({how})")
+    return [f"seed {seed}: {what}" for what in wrong]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--systems", type=int, default=100, help="how many random systems are tried")
+    parser.add_argument("--first", type=int, default=0, help="the first seed")
+    parser.add_argument("--every", type=int, default=1, help="take every so many of the changes only")
+    parser.add_argument("--json", type=Path, help="write the table here")
+    given = parser.parse_args(arguments)
+    seen: Counter[tuple[str, str, str]] = Counter()
+    wrong: list[str] = []
+    started = time.process_time()
+    for seed in range(given.first, given.first + given.systems):
+        more = campaign(seed, given.every, seen)
+        wrong += more
+        for line in more:
+            print(line, flush=True)
+    for row, count in sorted(seen.items()):
+        print(f"{count:6}  {row[0]:<12} {row[1]:<12} {row[2]}")
+    seconds = time.process_time() - started
+    print(f"{sum(seen.values())} certificates, {len(wrong)} false ones accepted, {seconds:.0f} s of CPU time")
+    if given.json is not None:
+        given.json.write_text(
+            json.dumps(_document(given, seen, wrong, seconds), indent=1) + "\n", encoding="utf-8"
+        )
+    return 1 if wrong else 0
+
+
+def _document(
+    given: argparse.Namespace, seen: Mapping[tuple[str, str, str], int], wrong: list[str], seconds: float
+) -> dict[str, object]:
+    names = ("changed", "how", "outcome")
+    return {
+        "systems": given.systems,
+        "first": given.first,
+        "every": given.every,
+        "seconds": round(seconds, 1),
+        "wrong": wrong,
+        "rows": [{**dict(zip(names, row, strict=True)), "count": n} for row, n in sorted(seen.items())],
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,53 @@
+"""Random systems full of awkward things: nothing false is proved, whatever is done to a certificate."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from benchmarks.mutation.executions import campaign
+from tests.laws.awkward_systems import awkward
+from tests.laws.brute_force import truth
+from tests.laws.contradictions import contradiction, word
+
+from surefoot.engines.bmc import Bmc
+from surefoot.engines.induction import Induction
+from surefoot.errors import Unsupported
+from surefoot.problem.validate import validate
+from surefoot.run import verify
+from surefoot.work.budget import Budget
+
+SYSTEMS = 24
+ENGINES = (Bmc(depth=5), Induction(depth=4))
+CERTIFIED = (5, 33)  # systems whose property has a certificate
+seen: Counter[tuple[str, str]] = Counter()
+
+
+@pytest.mark.parametrize("seed", range(SYSTEMS))
+def test_answers_agree_with_the_search_through_all_states(seed: int) -> None:
+    problem = awkward(seed)
+    validate(problem)
+    try:
+        true = truth(problem, limit=300)
+    except Unsupported:  # a real number takes infinitely many values
+        return
+    result = verify(problem, ENGINES, Budget(10))
+    wrong = contradiction(problem, result, true)
+    assert wrong is None, f"seed {seed}: {wrong}"
+    seen[true, word(result)] += 1
+
+
+def test_something_was_proved() -> None:
+    if sum(seen.values()) < SYSTEMS // 2:
+        pytest.skip("the systems above were not all looked at in this process")
+    assert seen["holds", "proved"] > 1
+    assert seen["violated", "violated"] > 5
+
+
+@pytest.mark.parametrize("seed", CERTIFIED)
+def test_no_damaged_certificate_shows_a_falsehood(seed: int) -> None:
+    """`python -m benchmarks.mutation.executions` makes every change to many more."""
+    counted: Counter[tuple[str, str, str]] = Counter()
+    assert campaign(seed, 25, counted) == []
+    assert counted["base", "as it is", "true, accepted"] == 1
+    assert sum(n for (_, _, outcome), n in counted.items() if outcome.endswith("rejected")) > 0

@@ -1,0 +1,53 @@
+"""What is proved for exact real arithmetic only is never passed on as a statement about float32."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from surefoot.engines.bmc import Bmc
+from surefoot.engines.strengthen import bounds
+from surefoot.problem.environment import Component, Control, Edge, Environment, Real, Variable
+from surefoot.problem.network import dense
+from surefoot.problem.policy import Choose, NeuralPolicy
+from surefoot.problem.problem import Problem
+from surefoot.problem.property import Never
+from surefoot.problem.term import TRUE, Var
+from surefoot.search import IN_REALS, Asking, find_invariant, verify_abstracted
+from surefoot.solve.native import Native
+from surefoot.transform.abstraction import Freed
+from surefoot.transform.tighten import parse_tighten
+from surefoot.verdict.verdict import Found, Proved
+from surefoot.work.budget import Budget
+
+WEIGHT = np.float32(1 / 3)
+
+
+def largest_is_reached(steps: int | None) -> Problem:
+    """The output is at most its weight, which the bounds of rounding exceed."""
+    unit = Real(Fraction(0), Fraction(1))
+    world = (Component("world", (Edge(),)),)
+    environment = Environment(
+        "unit", (Variable("x", unit), Variable("y", unit)), TRUE, world, (Control("u"),)
+    )
+    policy = NeuralPolicy(dense([([[WEIGHT, 0]], [0])]), (Var("x"), Var("y")), (), Choose.VALUE)
+    return Problem("largest", environment, policy, Never(Var("output[0]") > Fraction(float(WEIGHT)), steps))
+
+
+def test_an_abstraction_proved_in_reals_says_nothing_about_float32() -> None:
+    asking = Asking(Bmc(Native()), Budget(60))
+    result = verify_abstracted(largest_is_reached(0), Freed(frozenset({1})), asking)
+    assert isinstance(result.verdict, Proved)  # of the problem itself, and in reals as well
+    assert result.verdict.arithmetic == "proved-real"
+    assert result.arithmetic == "network in exact real arithmetic, environment exact"
+    assert any(IN_REALS in note for note in result.notes)
+
+
+def test_an_invariant_with_an_obligation_in_reals_says_so() -> None:
+    problem = largest_is_reached(None)
+    moving = bounds(problem, parse_tighten("y<=", problem), Fraction(0), Fraction(1), Fraction(1))
+    result = find_invariant(problem, moving, Asking(Bmc(Native()), Budget(60)))
+    assert isinstance(result.verdict, Found)
+    assert IN_REALS in result.notes
+    assert result.arithmetic == "network in exact real arithmetic, environment exact"
