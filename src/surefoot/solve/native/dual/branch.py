@@ -11,14 +11,19 @@ from surefoot.solve.native.dual.bounding.domains import Domains
 from surefoot.solve.native.dual.bounding.kernel import Compiled
 from surefoot.solve.native.dual.layered import Indices, Mask
 
-_LEAST_CLIP = 0.01  # share of the width of a neuron's bounds; smaller gains are not worth a line in a proof
+_LEAST_CLIP = 0.03  # share of the width of a neuron's bounds; smaller gains are not worth a line in a proof
 
 
 def worthwhile(c: Compiled, still: Domains, a: Ascent) -> Clipped:
-    """Bounds of undecided neurons of the first layer whose chord is in use, where they gain enough."""
+    """Bounds of undecided neurons of the first layer, where they gain enough.
+
+    With one hidden layer only of those whose chord is in use; else the bounds of deeper ones rest on all.
+    """
     s = c.slices[0]
     lower, upper = still.lower[:, s], still.upper[:, s]
-    wanted = (still.phase[:, s] == 0) & (a.after[:, s] < 0.0) & (lower < 0.0) & (upper > 0.0)
+    wanted = (still.phase[:, s] == 0) & (lower < 0.0) & (upper > 0.0)
+    if len(c.slices) == 1:
+        wanted &= a.after < 0.0
     clipped = clip_first_layer(c, still, wanted)
     place = (clipped.rows, clipped.neurons)
     lower, upper = lower[place], upper[place]

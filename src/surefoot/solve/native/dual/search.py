@@ -226,7 +226,8 @@ def _attack(s: Search, a: Ascent) -> bool:
 def _proceed(s: Search, still: Domains, a: Ascent) -> None:
     """Contract the open sub-domains; look at some again, split the others."""
     if s.log.wanted:
-        of = Multipliers(still.theta, still.phase.copy(), still.lower.copy(), still.row_weights)
+        # Copies: neurons that bounds decide below lose their slopes, which the cut was made with.
+        of = Multipliers(still.theta.copy(), still.phase.copy(), still.lower.copy(), still.row_weights)
         for i, node in enumerate(still.node.tolist()):
             s.log.add(node, Dual(of, i, closing=False))
     low, high = contracted(still.low, still.high, a.slopes, a.room, s.c.problem.whole)
