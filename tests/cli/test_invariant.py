@@ -102,6 +102,15 @@ def test_the_evidence_of_a_search_is_checked_again(
     assert code == {"accepted": 0, "rejected": 1, "not certified": 3}[word]
 
 
+def test_the_evidence_of_a_search_is_about_its_problem(
+    toy: Path, command: Command, stored: dict[str, Any]
+) -> None:
+    result = toy.with_name("result.json")
+    result.write_text(json.dumps(stored | {"problem": "toy/another"}))
+    code, out, _ = command("certify", result)
+    assert (code, "the files describe problem `toy/" in out) == (1, True)
+
+
 def test_an_invariant_is_found_and_assumed_in_a_later_proof(counter: Path, command: Command) -> None:
     result = counter.with_name("invariant.json")
     code, out, _ = command("invariant", counter, "--inductive", "n<=", "0", "9", "--precision", "1",

@@ -84,7 +84,9 @@ def judged_search(stored: StoredResult, found: Found, trust_python: bool) -> tup
         if sha256(Path(path)) != digest:
             return "rejected", f"`{path}` is not the file that the verdict is about"
     loaded = load_source(stored.source, trust_python=trust_python)
-    if (why := unnamed(stored, loaded)) is not None:
+    (problem,) = loaded.problems.values()
+    other = None if problem.name == stored.problem else f"the files describe problem `{problem.name}`"
+    if (why := unnamed(stored, loaded) or other) is not None:
         return "rejected", why
     return Evidence(found, loaded, stored.source, lambda c: accepted(c, Path())).judged()
 
