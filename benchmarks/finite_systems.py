@@ -2,7 +2,8 @@
 
     python -m benchmarks.finite_systems --count 300 --json finite.json
 
-With `--abstract`: abstractions of these systems instead, of which nothing false may be proved.
+With `--abstract`: abstractions of these systems instead, of which nothing false may be proved. With
+`--awkward`: the systems of `tests/laws/awkward_systems.py`, one property each, all engines in turns.
 
 Every system is asked one property of each kind (`Never`, `Eventually`, `Recurs`, `Within`) with every engine
 that takes it. The table shows the truth, what the engines said and how often. Exit 1 if there is a
@@ -24,14 +25,18 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):  # before numpy is imp
     os.environ.setdefault(_name, "1")
 
 from tests.laws.abstracted import said as said_of_abstraction  # noqa: E402
+from tests.laws.awkward_systems import awkward  # noqa: E402
 from tests.laws.brute_force import truth  # noqa: E402
-from tests.laws.contradictions import answer  # noqa: E402
+from tests.laws.contradictions import answer, contradiction, word  # noqa: E402
 from tests.laws.finite_systems import problems  # noqa: E402
 
 from surefoot.engines.bmc import Bmc  # noqa: E402
 from surefoot.engines.induction import Induction  # noqa: E402
+from surefoot.errors import Unsupported  # noqa: E402
 from surefoot.problem.validate import validate  # noqa: E402
+from surefoot.run import verify  # noqa: E402
 from surefoot.solve import SOLVERS  # noqa: E402
+from surefoot.work.budget import Budget  # noqa: E402
 
 SECONDS = 20.0  # for one answer
 
@@ -42,6 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--solver", choices=list(SOLVERS), default="milp")
     parser.add_argument("--abstract", action="store_true", help="free inputs and outputs of the networks")
+    parser.add_argument("--awkward", action="store_true", help="systems full of awkward things instead")
     parser.add_argument("--json", type=Path, help="write the table here")
     given = parser.parse_args(arguments)
     solver = SOLVERS[given.solver]()
@@ -50,10 +56,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     wrong: list[str] = []
     started = time.monotonic()
     for seed in range(given.first, given.first + given.count):
-        if given.abstract:
-            found = said_of_abstraction(seed, SECONDS)
+        if given.abstract or given.awkward:
+            found = said_of_abstraction(seed, SECONDS) if given.abstract else said_of_awkward(seed)
             if found is not None:
-                seen["freed", found[0], "all", found[1]] += 1
+                seen["freed" if given.abstract else "awkward", found[0], "all", found[1]] += 1
                 wrong += [f"seed {seed}: {found[2]}"] if found[2] is not None else []
             continue
         for kind, problem in problems(seed).items():
@@ -62,8 +68,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             for engine in engines:
                 said = answer(problem, engine, SECONDS, true)
                 if said is not None:
-                    word, complaint = said
-                    seen[kind, true, engine.name, word] += 1
+                    said_word, complaint = said
+                    seen[kind, true, engine.name, said_word] += 1
                     if complaint is not None:
                         wrong.append(f"{problem.name}, {engine.name}: {complaint}")
                         print(wrong[-1], flush=True)
@@ -86,6 +92,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         }
         given.json.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     return 1 if wrong else 0
+
+
+def said_of_awkward(seed: int) -> tuple[str, str, str | None] | None:
+    """The truth, the word for the answer and what is wrong with it; None: infinitely many states."""
+    problem = awkward(seed)
+    validate(problem)
+    try:
+        true = truth(problem, limit=300)
+    except Unsupported:
+        return None
+    result = verify(problem, budget=Budget(SECONDS))
+    return true, word(result), contradiction(problem, result, true)
 
 
 if __name__ == "__main__":
