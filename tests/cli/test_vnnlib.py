@@ -158,3 +158,13 @@ def test_arguments_in_the_wrong_order(command: Command, tmp_path: Path) -> None:
     code, _, error = command("vnnlib", tmp_path / "a.vnnlib", tmp_path / "b.onnx")
     assert code == 2
     assert "the network comes first" in error
+
+
+def test_a_packed_certificate_is_accepted(toy: Path, command: Command, tmp_path: Path) -> None:
+    network, target = toy.with_name("toy.onnx"), tmp_path / "proof.json.gz"
+    asked = ("vnnlib", network, specification(tmp_path, "13"), "--certificate", target, "--quiet")
+    assert command(*asked)[0] == 0
+    assert target.read_bytes().startswith(b"\x1f\x8b")
+    assert command("certify", target)[0] == 0
+    target.write_bytes(target.read_bytes()[:-20])
+    assert command("certify", target)[0] == 2

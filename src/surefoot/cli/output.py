@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
 import os
@@ -129,16 +130,17 @@ def write_certificate(verdict: Verdict, path: str) -> str:
     """The certificate alone, as the stand-alone checker reads it; what was done, for stderr."""
     if not isinstance(verdict, Proved):
         return f"not written: {path} (there is no proof)"
-    write_file(Path(path), json.dumps(verdict.certificate.content, separators=(",", ":")) + "\n")
+    text = json.dumps(verdict.certificate.content, separators=(",", ":")) + "\n"
+    write_file(Path(path), gzip.compress(text.encode(), mtime=0) if path.endswith(".gz") else text)
     return f"written: {path}"
 
 
-def write_file(target: Path, text: str) -> None:
+def write_file(target: Path, content: str | bytes) -> None:
     """Write at once or not at all: an interrupted or full disk leaves the old file intact."""
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(text)
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(content.encode() if isinstance(content, str) else content)
         mask = os.umask(0)
         os.umask(mask)
         os.chmod(temporary, 0o666 & ~mask)  # as any other new file; temporary files are private

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from surefoot.certify.checker.check import check
+from surefoot.certify.checker.file import ReadError, unpacked
 from surefoot.certify.checker.number import BadCertificate
 from surefoot.certify.execution.canonical import canonical
 from surefoot.certify.replay import replay
@@ -189,7 +190,10 @@ def read_json(path: Path) -> object:
     if path.stat().st_size > LARGEST_BYTES:
         raise InvalidProblem("larger than 256 MB", where=str(path))
     try:
-        return json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_without_duplicates)
+        text = unpacked(path.read_bytes()).decode("utf-8")
+        return json.loads(text, object_pairs_hook=_without_duplicates)
+    except ReadError as error:
+        raise InvalidProblem(str(error), where=str(path)) from None
     except (ValueError, RecursionError):
         raise InvalidProblem(
             "not a JSON document", fix="give a file that --json wrote", where=str(path)

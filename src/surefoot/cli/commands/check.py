@@ -42,7 +42,9 @@ from surefoot.work.budget import Budget
     "--json", "json_path", metavar="FILE|-", help="Write the complete result; - = stdout, nothing else."
 )
 @click.option("--report", metavar="FILE", help="Write the results as one HTML page with pictures.")
-@click.option("--certificate", metavar="FILE", help="Write the certificate of a proof (one property).")
+@click.option(
+    "--certificate", metavar="FILE", help="Write the certificate of a proof (one property; .gz packs it)."
+)
 @click.option("--abstract", metavar="keep=…|free=…|auto", help="Prove with fewer inputs of the network.")
 @click.option(
     "--assume-invariant",

@@ -51,7 +51,7 @@ PROVERS = ("native", "milp")  # the one that writes certificates first
 @click.option("--timeout", type=float, callback=positive, default=60.0, show_default=True, metavar="SECONDS")
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option("--json", "json_path", metavar="FILE|-", help="Write the complete result.")
-@click.option("--certificate", metavar="FILE", help="Write the certificate of a proof.")
+@click.option("--certificate", metavar="FILE", help="Write the certificate of a proof; .gz packs it.")
 @click.option("--report", metavar="FILE", help="Write the result as one HTML page.")
 @click.option("--quiet", is_flag=True, help="No progress on stderr.")
 def vnnlib(
