@@ -73,11 +73,8 @@ def steps() -> Iterator[Step]:
         yield from of_aurora(file.stem, network)
     for file in networks("deeprm"):
         network = load_policy(file).network
-        for title, build in (
-            ("D2", deeprm.full_cluster_waits_small),
-            ("D3", deeprm.full_cluster_waits_large),
-        ):
-            yield Step("deeprm", f"{file.stem} {title}", build(network), 1)
+        for title, job in (("D2", deeprm.SMALL), ("D3", deeprm.LARGE)):
+            yield Step("deeprm", f"{file.stem} {title}", deeprm.full_cluster(network, job), 1)
 
 
 def of_aurora(name: str, network: Network) -> Iterator[Step]:
