@@ -137,7 +137,7 @@ def able(problem: Problem, engines: Iterable[Engine], *, in_order: bool = False)
             else:
                 objections.append(f"{engine.name}: {why}")
     if not found:
-        raise NoEngine("no engine can take this problem (" + "; ".join(objections) + ")")
+        raise NoEngine("no engine can take this problem (" + "; ".join(dict.fromkeys(objections)) + ")")
     return tuple(found.values())
 
 

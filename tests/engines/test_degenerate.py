@@ -84,3 +84,11 @@ def test_an_unbounded_choice_may_leave_the_range_of_its_variable() -> None:
     verdict = answer(changed(problem(Never(OUTPUT > 4)), chosen=(Choice("new_load", Real()),)))
     assert isinstance(verdict, Unknown)
     assert "a step may leave the range of a variable" in verdict.detail
+
+
+def test_an_objection_is_said_once() -> None:
+    asked = problem(Never(OUTPUT > 2))
+    free = tuple(Variable(v.name, Real()) for v in asked.environment.variables)
+    with pytest.raises(NoEngine) as raised:
+        verify(replace(asked, environment=replace(asked.environment, variables=free)), budget=Budget(20))
+    assert str(raised.value).count("bmc: ") == 1
