@@ -22,7 +22,6 @@ from surefoot.formats.inert.file import read_bytes
 from surefoot.formats.inert.opcodes import Record, Value, read_pickle
 from surefoot.problem.network import (
     Activation,
-    Combine,
     Constant,
     Elementwise,
     Join,
@@ -32,6 +31,7 @@ from surefoot.problem.network import (
     Shape,
     frozen,
     frozen_indices,
+    renumbered,
 )
 
 NOT_NORMALISED = "observations are not normalised"
@@ -97,7 +97,7 @@ def normalised(network: Network, statistics: Normalization) -> Network:
     limit = float(np.float32(statistics.clip))
     front.append(Activation(len(front), Shape.CLIP, (-limit, limit)))
     note = f"observations are normalised with {statistics.source} (folded in front of the first layer)"
-    nodes = (*front, *(_shifted(node, len(front)) for node in network.nodes))
+    nodes = (*front, *(renumbered(node, len(front)) for node in network.nodes))
     return replace(network, nodes=nodes, notes=(*network.notes, note))
 
 
@@ -126,16 +126,6 @@ def clip_nodes(source: int, low: NDArray[np.float32], high: NDArray[np.float32])
     nodes.append(Join(tuple(parts)))
     nodes.append(Pick(source + len(nodes), frozen_indices(np.argsort(order))))
     return nodes
-
-
-def _shifted(node: Node, by: int) -> Node:
-    match node:
-        case Combine(left, right, _):
-            return replace(node, left=left + by, right=right + by)
-        case Join(several):
-            return replace(node, sources=tuple(s + by for s in several))
-        case _:
-            return replace(node, source=node.source + by)
 
 
 def _from_json(data: bytes, where: str) -> Normalization:

@@ -7,7 +7,7 @@ branches that do not matter are resolved by the readers in `formats/`: here ever
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from enum import Enum
 from typing import TypeAlias
 
@@ -170,6 +170,17 @@ class Network:
         return (
             f"Network({self.name}, {self.width} inputs, {len(self.nodes)} nodes, sha256 {self.digest()[:12]})"
         )
+
+
+def renumbered(node: Node, by: int) -> Node:
+    """The node when all values that it reads have moved on by so many places."""
+    match node:
+        case Combine(left, right, _):
+            return replace(node, left=left + by, right=right + by)
+        case Join(several):
+            return replace(node, sources=tuple(s + by for s in several))
+        case _:
+            return replace(node, source=node.source + by)
 
 
 def sources(node: Node) -> tuple[int, ...]:

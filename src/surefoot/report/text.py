@@ -24,6 +24,7 @@ from surefoot.verdict.verdict import (
     Vacuous,
     Violated,
 )
+from surefoot.verdict.words import counted
 
 COLUMNS = 10  # a wider state is shown down the page instead of across
 
@@ -153,7 +154,3 @@ def _trace(problem: Problem, trace: Trace) -> list[str]:
 def _table(rows: Sequence[Sequence[str]]) -> list[str]:
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     return ["  ".join(c.rjust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows]
-
-
-def counted(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -35,7 +35,7 @@ def _answer(asked: Property, verdict: Verdict) -> str:
         case Violated(trace):
             if trace.loop is not None:
                 return f"Violated: it is not so that {claim(asked)}; a run that goes round for ever shows it."
-            steps = _counted(len(trace.moves), "step")
+            steps = counted(len(trace.moves), "step")
             return f"Violated: it is not so that {claim(asked)}; a run of {steps} shows it."
         case Holds(None, solver, how=how):
             by = f" {how}" if how else ""
@@ -106,7 +106,7 @@ def _moves(environment: Environment) -> tuple[str, ...]:
 def _who(problem: Problem) -> tuple[str, ...]:
     match problem.policy:
         case NeuralPolicy(network=network):
-            sizes = f"{_counted(network.width, 'input')} and {_counted(network.outputs, 'output')}"
+            sizes = f"{counted(network.width, 'input')} and {counted(network.outputs, 'output')}"
             return (f"The policy is a network with {sizes}.",)
         case None:
             return ()
@@ -131,7 +131,8 @@ def _end(value: int | Fraction | None, unbounded: str) -> str:
     return unbounded if value is None else show_number(value)
 
 
-def _counted(number: int, noun: str) -> str:
+def counted(number: int, noun: str) -> str:
+    """So many of something: `1 step`, `2 steps`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 

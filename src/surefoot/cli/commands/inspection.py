@@ -14,7 +14,7 @@ from surefoot.errors import MissingBackend
 from surefoot.formats.inert.file import require_file
 from surefoot.problem.network import Activation, Combine, Elementwise, Node
 from surefoot.problem.policy import EdgesOf, NeuralPolicy, Policy
-from surefoot.report.text import counted
+from surefoot.verdict.words import counted
 
 SAMPLES = 10_000
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
-from surefoot.problem.network import Combine, Join, Network, Node, Pairing, Pick, frozen_indices
+from surefoot.problem.network import Combine, Join, Network, Node, Pairing, Pick, frozen_indices, renumbered
 
 HISTORY = 8
 FRONT = 5  # the value that holds bitrate, buffer, throughputs and times
@@ -27,16 +25,5 @@ def reading_downloads(network: Network) -> Network:
         Join((1, 4, 3)),
     )
     rest = Pick(0, frozen_indices(np.arange(2 + 2 * HISTORY, network.width)))
-    nodes = (*front, rest, Join((FRONT, FRONT + 1)), *(_moved(n, FRONT + 2) for n in network.nodes))
+    nodes = (*front, rest, Join((FRONT, FRONT + 1)), *(renumbered(n, FRONT + 2) for n in network.nodes))
     return Network(network.width, nodes, f"{network.name} reading downloads", network.notes)
-
-
-def _moved(node: Node, by: int) -> Node:
-    """The node when its value 0 is value number `by`."""
-    match node:
-        case Combine(left, right, _):
-            return replace(node, left=left + by, right=right + by)
-        case Join(several):
-            return replace(node, sources=tuple(s + by for s in several))
-        case _:
-            return replace(node, source=node.source + by)
