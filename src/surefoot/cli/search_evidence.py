@@ -34,6 +34,13 @@ OBLIGATIONS = {
 }
 
 
+def is_about(content: Mapping[str, Any], problem: Problem, inputs: Mapping[str, str]) -> bool:
+    """Is this a certificate about the runs of exactly this problem?"""
+    claim = content.get("claim")
+    written = json.loads(json.dumps(canonical(discretise(problem)[0], inputs)))
+    return isinstance(claim, dict) and claim.get("kind") == "execution" and claim.get("problem") == written
+
+
 def moved(loaded: Loaded, source: Mapping[str, object]) -> Loaded:
     """The problem for the value of a moving bound that the result is about, if there is one."""
     if "tighten" not in source or "at" not in source:
@@ -106,9 +113,7 @@ class Evidence:
         return problem
 
     def _certified(self, certificate: Certificate, problem: Problem, real: bool) -> Judgement:
-        claim = certificate.content.get("claim")
-        written = json.loads(json.dumps(canonical(discretise(problem)[0], self.loaded.inputs)))
-        if not isinstance(claim, dict) or claim.get("kind") != "execution" or claim.get("problem") != written:
+        if not is_about(certificate.content, problem, self.loaded.inputs):
             return "rejected", "the certificate is about another problem than the result describes"
         if not real and certificate.content.get("arithmetic") != "float32":
             return "rejected", "the certificate is about real arithmetic, the result about float32"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,15 +9,13 @@ from typing import Any
 import click
 
 from surefoot.certify.checker.check import check
-from surefoot.certify.checker.file import ReadError, unpacked
 from surefoot.certify.checker.number import BadCertificate
-from surefoot.certify.execution.canonical import canonical
 from surefoot.certify.replay import replay
 from surefoot.cli.model import Loaded, load_source
 from surefoot.cli.output import sha256
-from surefoot.cli.search_evidence import Evidence, moved
+from surefoot.cli.search_evidence import Evidence, is_about, moved
+from surefoot.cli.stored_json import read_json
 from surefoot.errors import InvalidProblem
-from surefoot.formats.inert.file import require_file
 from surefoot.formats.result_json import StoredResult, from_json
 from surefoot.problem.problem import Problem
 from surefoot.problem.show import show_property
@@ -26,8 +23,6 @@ from surefoot.run import arithmetic_of, in_reals_only
 from surefoot.transform.discretise import discretise
 from surefoot.verdict.verdict import Found, Proved, Trace
 from surefoot.verdict.words import statement
-
-LARGEST_BYTES = 1 << 28
 
 
 @click.command()
@@ -71,9 +66,8 @@ def judged(stored: StoredResult, trust_python: bool) -> tuple[str, str]:
         return judged_search(stored, stored.result.verdict, trust_python)
     if stored.trace is None:
         return "not certified", f"`{stored.kind}` carries no evidence that can be checked"
-    for path, digest in stored.inputs.items():
-        if sha256(Path(path)) != digest:
-            return "rejected", f"`{path}` is not the file that the verdict is about"
+    if (why := changed(stored)) is not None:
+        return "rejected", why
     loaded = moved(load_source(stored.source, trust_python=trust_python), stored.source)
     why = unnamed(stored, loaded) or refutation(stored, loaded, stored.trace)
     return ("accepted", "the trace replays exactly") if why is None else ("rejected", why)
@@ -81,9 +75,8 @@ def judged(stored: StoredResult, trust_python: bool) -> tuple[str, str]:
 
 def judged_search(stored: StoredResult, found: Found, trust_python: bool) -> tuple[str, str]:
     """What the evidence of a search is worth: both ends of a tipping point, or three obligations."""
-    for path, digest in stored.inputs.items():
-        if sha256(Path(path)) != digest:
-            return "rejected", f"`{path}` is not the file that the verdict is about"
+    if (why := changed(stored)) is not None:
+        return "rejected", why
     loaded = load_source(stored.source, trust_python=trust_python)
     (problem,) = loaded.problems.values()
     other = None if problem.name == stored.problem else f"the files describe problem `{problem.name}`"
@@ -135,18 +128,23 @@ def in_reals(content: Mapping[str, Any], stored: StoredResult) -> str | None:
 
 def other_problem(content: Mapping[str, Any], stored: StoredResult, trust_python: bool) -> str | None:
     """Why a certificate is not about the problem that the files of the result describe."""
-    for path, digest in stored.inputs.items():
-        if sha256(Path(path)) != digest:
-            return f"`{path}` is not the file that the verdict is about"
+    if (why := changed(stored)) is not None:
+        return why
     loaded = load_source(stored.source, trust_python=trust_python)
     (problem,) = loaded.problems.values()
     if (why := unnamed(stored, loaded)) is not None:
         return why
-    written = json.loads(json.dumps(canonical(discretise(problem)[0], loaded.inputs)))
-    claim = content.get("claim")
-    if not isinstance(claim, dict) or claim.get("kind") != "execution" or claim.get("problem") != written:
+    if not is_about(content, problem, loaded.inputs):
         return "the certificate is about another problem than the files of the result describe"
     return in_reals(content, stored) or misquoted(stored, problem)
+
+
+def changed(stored: StoredResult) -> str | None:
+    """Which file is not what it was."""
+    for path, digest in stored.inputs.items():
+        if sha256(Path(path)) != digest:
+            return f"`{path}` is not the file that the verdict is about"
+    return None
 
 
 def unnamed(stored: StoredResult, loaded: Loaded) -> str | None:
@@ -176,28 +174,6 @@ def refutation(stored: StoredResult, loaded: Loaded, trace: Trace) -> str | None
         return f"the files describe problem `{problem.name}`"
     executed, _ = discretise(problem)
     return replay(executed, trace) or misquoted(stored, problem)
-
-
-def _without_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """A key that is given twice would hide one of its values."""
-    if len({key for key, _ in pairs}) != len(pairs):
-        raise ValueError("duplicate key")
-    return dict(pairs)
-
-
-def read_json(path: Path) -> object:
-    require_file(path)
-    if path.stat().st_size > LARGEST_BYTES:
-        raise InvalidProblem("larger than 256 MB", where=str(path))
-    try:
-        text = unpacked(path.read_bytes()).decode("utf-8")
-        return json.loads(text, object_pairs_hook=_without_duplicates)
-    except ReadError as error:
-        raise InvalidProblem(str(error), where=str(path)) from None
-    except (ValueError, RecursionError):
-        raise InvalidProblem(
-            "not a JSON document", fix="give a file that --json wrote", where=str(path)
-        ) from None
 
 
 def read_results(data: object, path: Path) -> list[StoredResult]:
