@@ -327,6 +327,17 @@ def test_an_interrupt_writes_the_partial_result(toy: Path) -> None:
     assert json.loads(toy.with_name("r.json").read_text())["verdict"]["reason"] == "interrupted"
 
 
+def test_an_interrupt_before_anything_is_known_says_so(
+    command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("surefoot.cli.commands.certify.read_json", interrupted)
+    code, out, err = command("certify", tmp_path / "result.json")
+    assert (code, out, err.strip()) == (130, "", "interrupted: nothing was found yet")
+
+
 def test_a_report_is_written(command: Command, toy: Path) -> None:
     target = toy.with_name("out.html")
     code, out, _ = command("check", toy, "--property", "below_ten", "--report", target, "--json", "-")

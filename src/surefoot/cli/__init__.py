@@ -85,7 +85,8 @@ def run(arguments: list[str]) -> int:
     try:
         outcome: Any = surefoot.main(arguments, prog_name="surefoot", standalone_mode=False)
         return outcome if isinstance(outcome, int) else 0
-    except click.exceptions.Abort:
+    except (click.exceptions.Abort, KeyboardInterrupt):
+        print("interrupted: nothing was found yet", file=sys.stderr)
         return 130
     except click.ClickException as error:
         ctx = getattr(error, "ctx", None)
@@ -95,8 +96,6 @@ def run(arguments: list[str]) -> int:
     except SurefootError as error:
         print(f"error: {one_line(str(error))}", file=sys.stderr)
         return error.exit_code
-    except KeyboardInterrupt:
-        return 130
     except BrokenPipeError:
         return 4
     except OSError as error:
