@@ -1,0 +1,91 @@
+"""Exact arithmetic on rows: probabilities over one denominator, vectors of Python integers.
+
+A vector stands for its entries divided by a common scale. Sums of rows are exact, so an inequality that is
+seen here holds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import lcm
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.query.markov import Markov
+
+Whole = NDArray[np.object_]  # of Python integers
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Numbers:
+    """The numbers of a process as integers: probability = weights / unit, reward = amounts / grain."""
+
+    unit: int
+    weights: Whole  # [outcomes]
+    grain: int
+    amounts: Whole | None  # [outcomes]
+
+
+def numbers(markov: Markov, rewards: NDArray[np.int32] | None = None) -> Numbers:
+    used = np.unique(markov.weights)
+    unit = lcm(*(markov.values[i].denominator for i in used)) if len(used) else 1
+    weights = _scaled(markov, markov.weights, unit)
+    if rewards is None:
+        return Numbers(unit, weights, 1, None)
+    grain = lcm(*(markov.values[i].denominator for i in np.unique(rewards))) if len(rewards) else 1
+    return Numbers(unit, weights, grain, _scaled(markov, rewards, grain))
+
+
+def _scaled(markov: Markov, indices: NDArray[np.int32], unit: int) -> Whole:
+    table = np.empty(len(markov.values), dtype=np.object_)
+    for i in np.unique(indices):
+        value = markov.values[i] * unit
+        table[i] = value.numerator
+    return table[indices]
+
+
+def sum_rows(entries: NDArray[Any], pointer: NDArray[np.int64]) -> NDArray[Any]:
+    """Sums of slices; of an empty one it is 0."""
+    sums = np.zeros(len(pointer) - 1, dtype=entries.dtype)
+    filled = pointer[:-1] < pointer[1:]
+    if filled.any():
+        sums[filled] = np.add.reduceat(entries, pointer[:-1][filled])
+    return sums
+
+
+def zeros(count: int) -> Whole:
+    return np.zeros(count, dtype=np.object_)
+
+
+def rounded(values: NDArray[np.float64], scale: int) -> Whole:
+    """The nearest integers to values * scale, for numbers that are finite."""
+    mantissa, exponent = np.frexp(values)
+    whole = (mantissa * 2.0**53).astype(np.int64)
+    return cast(Whole, _shifted(whole.astype(np.object_), exponent.astype(np.object_) - 53, scale))
+
+
+def _shift(whole: int, exponent: int, scale: int) -> int:
+    product = whole * scale
+    return product << exponent if exponent >= 0 else (product + (1 << (-exponent - 1))) >> -exponent
+
+
+_shifted = np.frompyfunc(_shift, 3, 1)
+
+
+def quotients(entries: Whole, divisor: int) -> NDArray[np.float64]:
+    """The entries divided by a number, each rounded to the nearest float."""
+    return np.array([_ratio(int(e), divisor) for e in entries], dtype=np.float64)
+
+
+def _ratio(numerator: int, divisor: int) -> float:
+    try:
+        return numerator / divisor
+    except OverflowError:
+        return float("inf") if numerator > 0 else float("-inf")
+
+
+def ratio(numerator: int | Fraction, scale: int) -> Fraction:
+    return Fraction(numerator) / scale

@@ -1,0 +1,47 @@
+"""Probabilities of `left U right` without limits, least and greatest."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from surefoot.query.markov import Answer, Until
+from surefoot.solve.markov.components import end_components
+from surefoot.solve.markov.equation.integers import numbers
+from surefoot.solve.markov.graph import NEVER, Graph
+from surefoot.solve.markov.optimum import Open, Wish, optimum
+
+
+def until(graph: Graph, asked: Until, wish: Wish) -> Answer:
+    markov = graph.markov
+    through = asked.left & ~asked.right
+    everything = np.ones(len(graph.owners), dtype=np.bool_)
+    scheduler = np.full(markov.states, NEVER, dtype=np.int64)
+    component = np.full(markov.states, -1, dtype=np.int64)
+    if asked.optimise == "max":
+        sure_rank, sure_step = graph.surely_reached(asked.right, through)
+        one = sure_rank != NEVER
+        rank, step = graph.can_reach(asked.right, through)
+        states = (rank != NEVER) & ~one
+        scheduler[one] = sure_step[one]
+        component = end_components(graph, states)
+    else:
+        zero = graph.must_reach(asked.right, through) == NEVER
+        one = graph.never_missed(asked.right, through)
+        states = ~zero & ~one
+        rank, step = graph.can_reach(asked.right, through)
+        avoiding = np.flatnonzero(graph.staying(zero) & zero[graph.owners])
+        scheduler[graph.owners[avoiding]] = avoiding
+    idle = (scheduler == NEVER) & (np.diff(markov.choices) > 0)
+    scheduler[idle] = markov.choices[:-1][idle]
+    question = Open(
+        graph,
+        numbers(markov),
+        asked.optimise,
+        states,
+        one.astype(np.int64),
+        everything,
+        component,
+        rank,
+        step,
+    )
+    return optimum(question, wish, scheduler, np.zeros(markov.states, dtype=np.bool_))
