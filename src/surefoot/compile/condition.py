@@ -1,0 +1,93 @@
+"""Labels and quantities: terms of a property, as functions of a state and of what the policy does there.
+
+The names of `problem/names.py` become entries behind the state: `at(c, l)` compares a location, the others
+are facts that the exploration finds out for each state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from surefoot.compile.closure import Closure, closure
+from surefoot.compile.layout import Layout
+from surefoot.errors import InvalidProblem
+from surefoot.problem.environment import Arithmetic, Environment
+from surefoot.problem.meaning.decision import Decision
+from surefoot.problem.names import DEADLOCKED, STALLED, chosen_action, location_parts, output_index
+from surefoot.problem.problem import Problem
+from surefoot.problem.term import TRUE, Const, Term, Var, equal, free_names, rebuild
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """Terms by name as functions of a state followed by `facts`: reserved names and controls."""
+
+    facts: tuple[str, ...]
+    closures: Mapping[str, Closure]
+    terms: Mapping[str, Term]  # over the state alone where there are no facts
+
+    @property
+    def outputs(self) -> bool:
+        return any(output_index(name) is not None for name in self.facts)
+
+    def values(self, problem: Problem, made: Decision | None, deadlocked: bool) -> tuple[Any, ...]:
+        """The facts of one state."""
+        return tuple(_fact(problem, name, made, deadlocked) for name in self.facts)
+
+
+def conditions(problem: Problem, layout: Layout, terms: Mapping[str, Term]) -> Conditions:
+    environment = problem.environment
+    own = set(layout.names)
+    located = {name: rebuild(term, lambda v: _located(environment, v)) for name, term in terms.items()}
+    mentioned = {n for term in located.values() for n in free_names(term)} - own
+    facts = tuple(sorted(mentioned))
+    for fact in facts:
+        _known(problem, fact)
+    slots = {name: i for i, name in enumerate((*layout.names, *facts))}
+    kinds = {name: layout.kinds[name] for name in layout.names}
+    closures = {name: closure(term, slots, kinds, environment.arithmetic) for name, term in located.items()}
+    return Conditions(facts, closures, located)
+
+
+def _located(environment: Environment, variable: Var) -> Term:
+    place = location_parts(variable.name)
+    if place is None:
+        return variable
+    component = next((c for c in environment.components if c.name == place[0]), None)
+    if component is None or place[1] not in component.locations:
+        raise InvalidProblem(f"`{variable.name}`: there is no such location")
+    if len(component.locations) == 1:
+        return TRUE
+    return equal(Var(f"@{component.name}"), Const(component.locations.index(place[1])))
+
+
+def _known(problem: Problem, name: str) -> None:
+    if name == DEADLOCKED:
+        return
+    is_control = name in {c.name for c in problem.environment.controls}
+    if not (
+        name == STALLED or is_control or output_index(name) is not None or chosen_action(name) is not None
+    ):
+        raise InvalidProblem(f"`{name}` is not declared")
+    if problem.policy is None:
+        raise InvalidProblem(f"`{name}` needs a policy")
+
+
+def _fact(problem: Problem, name: str, made: Decision | None, deadlocked: bool) -> Any:
+    if name == DEADLOCKED:
+        return deadlocked
+    if made is None:
+        raise InvalidProblem(f"`{name}` needs a policy")
+    if name == STALLED:
+        return made.stalls
+    if (index := output_index(name)) is not None:
+        if made.outputs is None:
+            raise InvalidProblem(f"`{name}` needs a network policy")
+        value = made.outputs[index]
+        return Fraction(value) if problem.environment.arithmetic is Arithmetic.EXACT else value
+    if (action := chosen_action(name)) is not None:
+        return action in made.actions
+    return made.controls[name]

@@ -1,0 +1,230 @@
+"""What a policy decides in many states at once: equal to `problem/meaning/decision.py`, state by state.
+
+Networks are asked in batches. Where the fast evaluation leaves a doubt the reference decides, and the state
+is marked as a near tie. A policy is asked where an action of its own is enabled, and only there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import exp
+from typing import Any
+
+import numpy as np
+
+from surefoot.compile.closure import Closure, closure, sort_of
+from surefoot.compile.layout import Layout, Row
+from surefoot.errors import InvalidProblem, Unsupported
+from surefoot.network.evaluate import decide as decide_rows
+from surefoot.problem.environment import Environment, Int
+from surefoot.problem.meaning.decision import Decision, action_names
+from surefoot.problem.meaning.decision import decide as decide_by_reference
+from surefoot.problem.meaning.evaluate import Undefined
+from surefoot.problem.meaning.inference import infer, round_to_float32
+from surefoot.problem.names import chosen_name
+from surefoot.problem.network import Array32
+from surefoot.problem.policy import Choose, NeuralPolicy, OraclePolicy, Policy, ProgramPolicy, ShieldedPolicy
+from surefoot.problem.term import Term, Var
+
+_EXACT_IN_FLOAT32 = 2**24
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """The decision in one state; `near_tie`: the two best outputs were too close for the fast evaluation."""
+
+    decision: Decision
+    near_tie: bool = False
+
+
+Decide = Callable[[Sequence[Row], Sequence[frozenset[str]]], list[Made]]  # rows, and the enabled own actions
+
+
+def decider(policy: Policy, environment: Environment, layout: Layout, *, outputs: bool) -> Decide:
+    """The function that decides in many states. `outputs`: the network's exact outputs are asked for too."""
+    if environment.controls:
+        return lambda rows, _: [
+            Made(decide_by_reference(policy, environment, layout.state(row))) for row in rows
+        ]
+    return _action(policy, _Setting(environment, layout, outputs))
+
+
+@dataclass(frozen=True, slots=True)
+class _Setting:
+    environment: Environment
+    layout: Layout
+    outputs: bool
+
+    def closure(self, term: Term, more: tuple[str, ...] = ()) -> Closure:
+        """`more`: names whose values follow the state in the row."""
+        slots = {name: self.layout.slots[name] for name in self.layout.names}
+        slots |= {name: self.layout.width + i for i, name in enumerate(more)}
+        return closure(term, slots, self.layout.kinds, self.environment.arithmetic)
+
+
+def _action(policy: Policy, setting: _Setting) -> Decide:
+    match policy:
+        case NeuralPolicy():
+            return _neural(policy, setting)
+        case ProgramPolicy():
+            return _program(policy, setting)
+        case ShieldedPolicy():
+            return _shielded(policy, setting)
+        case OraclePolicy(name):
+            raise Unsupported(f"the policy `{name}` is a Python function, which can only be simulated")
+
+
+def _neural(policy: NeuralPolicy, setting: _Setting) -> Decide:
+    names = action_names(policy, setting.environment)
+    observe = observer(policy, setting)
+    exact = setting.outputs or policy.choose is Choose.SAMPLE
+    if policy.choose is Choose.VALUE:
+        raise InvalidProblem('`choose = "value"` needs an environment with controls')
+
+    def by_outputs(rows: Sequence[Row], own: Sequence[frozenset[str]]) -> list[Made]:
+        made = []
+        for values, enabled in zip(infer(policy.network, observe(rows)), own, strict=True):
+            if not np.all(np.isfinite(values)):
+                raise Undefined("the network's output is not finite")
+            made.append(Made(_picked(policy.choose, names, tuple(float(v) for v in values), enabled)))
+        return made
+
+    def by_margin(rows: Sequence[Row], own: Sequence[frozenset[str]]) -> list[Made]:
+        applicable = None
+        if policy.choose is Choose.ARGMAX_APPLICABLE:
+            applicable = np.array([[name in enabled for name in names] for enabled in own], dtype=np.bool_)
+        found = decide_rows(policy.network, observe(rows), applicable)
+        return [
+            by_outputs([row], [enabled])[0] if best < 0 else Made(_single(names[best], enabled), bool(close))
+            for row, enabled, best, close in zip(rows, own, found.actions, found.near_ties, strict=True)
+        ]
+
+    def decide(rows: Sequence[Row], own: Sequence[frozenset[str]]) -> list[Made]:
+        if not rows:
+            return []
+        if not setting.outputs:
+            asked = [i for i, enabled in enumerate(own) if enabled]
+            made = [Made(Decision())] * len(rows)
+            several = (by_outputs if exact else by_margin)([rows[i] for i in asked], [own[i] for i in asked])
+            for i, one in zip(asked, several, strict=True):
+                made[i] = one
+            return made
+        near = [] if policy.choose is Choose.SAMPLE else [m.near_tie for m in by_margin(rows, own)]
+        exactly = by_outputs(rows, own)
+        return [Made(m.decision, t) for m, t in zip(exactly, near, strict=True)] if near else exactly
+
+    return decide
+
+
+def _picked(
+    choose: Choose, names: tuple[str, ...], outputs: tuple[float, ...], own: frozenset[str]
+) -> Decision:
+    match choose:
+        case Choose.ARGMAX:
+            return _single(names[outputs.index(max(outputs))], own, outputs)
+        case Choose.ARGMAX_APPLICABLE:
+            if not own:
+                return Decision(outputs=outputs)
+            ready = [i for i, n in enumerate(names) if n in own]
+            if not ready:
+                raise Undefined("none of the actions of this network is enabled here")
+            return _single(names[max(ready, key=lambda i: (outputs[i], -i))], own, outputs)
+        case _:
+            largest = max(outputs)
+            weights = [exp(o - largest) for o in outputs]
+            shares = {n: w / sum(weights) for n, w in zip(names, weights, strict=True)}
+            stalls = bool(own) and not set(names) <= own
+            return Decision(shares if own else {}, outputs=outputs, stalls=stalls)
+
+
+def _single(action: str, own: frozenset[str], outputs: tuple[float, ...] | None = None) -> Decision:
+    return Decision({action: 1.0} if own else {}, outputs=outputs, stalls=bool(own) and action not in own)
+
+
+def observer(policy: NeuralPolicy, setting: _Setting) -> Callable[[Sequence[Row]], Array32]:
+    """The observed terms of many rows, each rounded once to float32."""
+    terms = [setting.closure(t) for t in policy.observe]
+    layout = setting.layout
+    exact = [_is_exact(t, layout) for t in policy.observe]
+
+    def observe(rows: Sequence[Row]) -> Array32:
+        batch = np.empty((len(rows), len(terms)), dtype=np.float32)
+        for column, (value, plain) in enumerate(zip(terms, exact, strict=True)):
+            values: list[Any] = [value(row) for row in rows]
+            batch[:, column] = values if plain else [round_to_float32(v) for v in values]
+        return batch
+
+    return observe
+
+
+def _is_exact(term: Term, layout: Layout) -> bool:
+    """A truth value, or a variable whose integers all are float32 numbers."""
+    if sort_of(term, layout.kinds) is bool:
+        return True
+    kind = layout.kinds.get(term.name) if isinstance(term, Var) else None
+    return (
+        isinstance(kind, Int)
+        and kind.low is not None
+        and kind.high is not None
+        and max(-kind.low, kind.high) <= _EXACT_IN_FLOAT32
+    )
+
+
+def _program(policy: ProgramPolicy, setting: _Setting) -> Decide:
+    conditions = [setting.closure(branch.when) for branch in policy.branches]
+    inner: list[Decide | str] = []
+    for branch in policy.branches:
+        if isinstance(branch.then, tuple):
+            raise InvalidProblem("a branch sets controls, but the environment has none")
+        inner.append(branch.then if isinstance(branch.then, str) else _action(branch.then, setting))
+
+    def decide(rows: Sequence[Row], own: Sequence[frozenset[str]]) -> list[Made]:
+        made = [Made(Decision(stalls=bool(enabled))) for enabled in own]
+        waiting: dict[int, list[int]] = {}
+        for i, row in enumerate(rows):
+            branch = next((b for b, condition in enumerate(conditions) if condition(row)), None)
+            if branch is None:
+                continue
+            then = inner[branch]
+            if isinstance(then, str):
+                made[i] = Made(_single(then, own[i]))
+            else:
+                waiting.setdefault(branch, []).append(i)
+        for branch, several in waiting.items():
+            then = inner[branch]
+            assert not isinstance(then, str)
+            _put(made, several, then([rows[i] for i in several], [own[i] for i in several]))
+        return made
+
+    return decide
+
+
+def _shielded(policy: ShieldedPolicy, setting: _Setting) -> Decide:
+    actions = action_names(policy.policy, setting.environment)
+    proposes, falls_back = _action(policy.policy, setting), _action(policy.fallback, setting)
+    permits = setting.closure(policy.permits, tuple(chosen_name(a) for a in actions))
+
+    def decide(rows: Sequence[Row], own: Sequence[frozenset[str]]) -> list[Made]:
+        made = proposes(rows, own)
+        overruled = []
+        for i, (row, one) in enumerate(zip(rows, made, strict=True)):
+            proposed = tuple(a in one.decision.actions for a in actions)
+            if not permits((*row[: setting.layout.width], *proposed)):
+                overruled.append(i)
+        instead = falls_back([rows[i] for i in overruled], [own[i] for i in overruled])
+        _put(made, overruled, [_overruled(made[i], m) for i, m in zip(overruled, instead, strict=True)])
+        return made
+
+    return decide
+
+
+def _overruled(proposed: Made, fallback: Made) -> Made:
+    f = fallback.decision
+    decision = Decision(f.actions, f.controls, proposed.decision.outputs, f.stalls, intervened=True)
+    return Made(decision, proposed.near_tie or fallback.near_tie)
+
+
+def _put(made: list[Made], where: Sequence[int], several: Sequence[Made]) -> None:
+    for i, one in zip(where, several, strict=True):
+        made[i] = one

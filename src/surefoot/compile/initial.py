@@ -1,0 +1,149 @@
+"""Every start state of a finite environment, without a solver.
+
+Variables that a conjunct of `initial` fixes take that value; the others are tried one after another in the
+order of declaration, and each conjunct is looked at as soon as all its names have values. What is found is
+looked at once more as a whole, in the order written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from surefoot.compile.closure import UNDEFINED, Closure, closure
+from surefoot.compile.layout import Layout, Row
+from surefoot.errors import InvalidProblem, Unsupported
+from surefoot.problem.environment import Arithmetic, Array, Bool, Environment, Int, Kind, Real
+from surefoot.problem.meaning.evaluate import Undefined, evaluate
+from surefoot.problem.semantics import conforms
+from surefoot.problem.term import TRUE, Apply, Op, Term, Var, free_names
+
+LARGEST_TRIES = 5_000_000
+
+
+def initial_rows(environment: Environment, layout: Layout, limit: int = LARGEST_TRIES) -> list[Row]:
+    """The start states in order; refuses where more than `limit` partial states would have to be tried."""
+    conjuncts = _conjuncts(environment.initial)
+    fixed = _fixed(conjuncts, layout, environment.arithmetic)
+    options: list[Any] = []
+    for variable in environment.variables:
+        known = fixed.get(variable.name)
+        options.append((known,) if known is not None else _values(variable.name, variable.kind))
+    for component, slot in zip(environment.components, layout.places, strict=True):
+        if slot is not None:
+            options.append([component.locations.index(place) for place in component.initial])
+        elif component.locations[0] not in component.initial:
+            raise InvalidProblem(f"component `{component.name}` has no initial location")
+    checks = _checks(conjuncts, environment, layout)
+    starts = closure(environment.initial, layout.slots, layout.kinds, environment.arithmetic)
+    return [row for row in _search(options, checks, layout, limit) if _conform(layout, row) and starts(row)]
+
+
+def _conform(layout: Layout, row: Row) -> bool:
+    return all(conforms(value, layout.kinds[n]) for n, value in zip(layout.names, row, strict=True))
+
+
+def _may_hold(checks: list[Closure], row: Row) -> bool:
+    try:
+        return all(holds(row) for holds in checks)
+    except UNDEFINED:
+        return True  # an earlier conjunct, not yet looked at, may be false
+
+
+def _conjuncts(whole: Term) -> tuple[Term, ...]:
+    if isinstance(whole, Apply) and whole.op is Op.AND:
+        return tuple(part for arg in whole.args for part in _conjuncts(arg))
+    return () if whole == TRUE else (whole,)
+
+
+def _fixed(conjuncts: tuple[Term, ...], layout: Layout, arithmetic: Arithmetic) -> dict[str, Any]:
+    fixed: dict[str, Any] = {}
+    for part in conjuncts:
+        name, value = _equality(part, arithmetic)
+        if name in layout.kinds and value is not None:
+            fixed.setdefault(name, value)
+    return fixed
+
+
+def _equality(part: Term, arithmetic: Arithmetic) -> tuple[str, Any]:
+    match part:
+        case Var(name):
+            return name, True
+        case Apply(Op.NOT, (Var(name),)):
+            return name, False
+        case Apply(Op.EQ, (Var(name), value)) | Apply(Op.EQ, (value, Var(name))) if not free_names(value):
+            try:
+                return name, evaluate(value, {}, arithmetic)
+            except Undefined:
+                return "", None
+        case _:
+            return "", None
+
+
+def _values(name: str, kind: Kind) -> Any:
+    match kind:
+        case Bool():
+            return (False, True)
+        case Int(int() as low, int() as high):
+            return range(low, high + 1)
+        case Array(element, length):
+            return _Arrays(_values(name, element), length)
+        case Int() | Real():
+            raise Unsupported(
+                f"`{name}` may start with infinitely many values", fix="fix its start value in `initial`"
+            )
+
+
+class _Arrays:
+    """All tuples of a length, lazily."""
+
+    def __init__(self, element: Any, length: int) -> None:
+        self._element, self._length = element, length
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        return self._from(self._length)
+
+    def _from(self, length: int) -> Iterator[tuple[Any, ...]]:
+        if not length:
+            yield ()
+            return
+        for first in self._element:
+            for rest in self._from(length - 1):
+                yield (first, *rest)
+
+
+def _checks(conjuncts: tuple[Term, ...], environment: Environment, layout: Layout) -> list[list[Closure]]:
+    """Per entry of the row, the conjuncts whose last name it is."""
+    checks: list[list[Closure]] = [[] for _ in range(layout.width + 1)]
+    slots = {v.name: layout.slots[v.name] for v in environment.variables}
+    for part in conjuncts:
+        holds = closure(part, slots, layout.kinds, environment.arithmetic)
+        checks[1 + max((slots[name] for name in free_names(part)), default=-1)].append(holds)
+    return checks
+
+
+def _search(options: list[Any], checks: list[list[Closure]], layout: Layout, limit: int) -> Iterator[Row]:
+    tried = 0
+    if not _may_hold(checks[0], ()):
+        return
+    stack: list[tuple[Row, Iterator[Any]]] = [((), iter(options[0]))] if options else []
+    if not options:
+        yield ()
+    while stack:
+        row, values = stack[-1]
+        for value in values:
+            tried += 1
+            if tried > limit:
+                raise Unsupported(
+                    f"more than {limit} candidates for start states", fix="say more in `initial`"
+                )
+            longer = (*row, value)
+            if _may_hold(checks[len(longer)], longer):
+                break
+        else:
+            stack.pop()
+            continue
+        if len(longer) == layout.width:
+            yield longer
+        else:
+            stack.append((longer, iter(options[len(longer)])))

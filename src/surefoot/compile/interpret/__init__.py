@@ -1,0 +1,1 @@
+"""Exploration in Python: any finite environment, state by state."""

@@ -1,0 +1,27 @@
+"""When exploration ends early: too many states, too much memory, no time left."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from surefoot.work.budget import Budget
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    budget: Budget
+    max_states: int | None = None
+    memory: int | None = None  # bytes
+
+    def full(self, states: int) -> bool:
+        """No further state is expanded; the outcomes of the last one are kept, so there may be a few more."""
+        return self.max_states is not None and states >= self.max_states
+
+    def exceeded(self, states: int, memory: int) -> str:
+        """Why to stop, or nothing; also tells how far the exploration is."""
+        self.budget.progress(f"{states} states")
+        if self.full(states):
+            return f"the limit of {self.max_states} states"
+        if self.memory is not None and memory > self.memory:
+            return f"the limit of {self.memory} bytes"
+        return "the time limit" if self.budget.spent() else ""

@@ -1,0 +1,27 @@
+"""Exploration by interpreting equals the reference semantics."""
+
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.compile.against_reference import check, visit
+from tests.compile.random_environments import labels, problem
+
+from surefoot.compile import explore
+from surefoot.problem.meaning.evaluate import Undefined
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.integers(0, 2**32))
+def test_random_problems(seed: int) -> None:
+    asked = problem(Random(seed))
+    names = labels(asked)
+    try:
+        visit(asked, names)
+    except Undefined:
+        with pytest.raises(Undefined):
+            explore(asked, labels=names, rewards=("cost",), tier="interpreter")
+        return
+    explored = explore(asked, labels=names, rewards=("cost",), tier="interpreter")
+    check(explored, asked, names)
