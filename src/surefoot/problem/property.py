@@ -88,7 +88,10 @@ class Probability:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """The expected reward (or number of `steps`) accumulated until a state satisfies `until`."""
+    """The expected reward (or number of `steps`) accumulated until a state satisfies `until`.
+
+    With `steps`, only the first so many steps count; then `until` may be `false`.
+    """
 
     reward: str | Term
     until: Term
@@ -96,6 +99,7 @@ class Expected:
     optimise: Optimise | None = None
     over: Filter = "max"
     starts: Term | None = None
+    steps: int | None = None
 
 
 Property: TypeAlias = Never | Eventually | Recurs | Within | Probability | Expected

@@ -25,7 +25,7 @@ from surefoot.problem.property import (
     Threshold,
     Within,
 )
-from surefoot.problem.term import TRUE, Const, Term
+from surefoot.problem.term import FALSE, TRUE, Const, Term
 
 FILTERS: tuple[str, ...] = get_args(Filter)
 _MEASURES: dict[str, Optimise | None] = {
@@ -103,11 +103,14 @@ def _measured(reader: Reader, measure: str) -> Probability | Expected:
         over, starts = _starts(reader)
         return Probability(path, threshold, optimise, over, starts)
     reward = _reward(reader)
-    reader.expect("until", "after what is counted")
-    until = reader.term()
+    until: Term = FALSE
+    steps = _for_steps(reader)
+    if steps is None:
+        reader.expect("until", "after what is counted")
+        until, steps = reader.term(), _for_steps(reader)
     reader.expect("]", "after the goal")
     over, starts = _starts(reader)
-    return Expected(reward, until, threshold, optimise, over, starts)
+    return Expected(reward, until, threshold, optimise, over, starts, steps)
 
 
 def _threshold(reader: Reader) -> Threshold | None:

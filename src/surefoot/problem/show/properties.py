@@ -18,7 +18,7 @@ from surefoot.problem.property import (
     Within,
 )
 from surefoot.problem.show.terms import show, show_name
-from surefoot.problem.term import Apply, Const, Op, Term, Var
+from surefoot.problem.term import FALSE, Apply, Const, Op, Term, Var
 
 _TAKEN = (*UNARY_PATHS, *BINARY_PATHS)
 
@@ -38,9 +38,10 @@ def show_property(prop: Property) -> str:
             return f"within {steps} {_operand(good)}" + (f" after {after}" if after else "")
         case Probability(path, threshold, optimise, over, starts):
             return f"P{optimise or ''}{_limit(threshold)} [ {_path(path)} ]{_starts(over, starts)}"
-        case Expected(reward, until, threshold, optimise, over, starts):
+        case Expected(reward, until, threshold, optimise, over, starts, steps):
             counted = show_name(reward) if isinstance(reward, str) else f"({show(reward)})"
-            asked = f"[ {counted} until {show(until)} ]"
+            goal = "" if until == FALSE and steps is not None else f" until {show(until)}"
+            asked = f"[ {counted}{goal}{_for_steps(steps)} ]"
             return f"E{optimise or ''}{_limit(threshold)} {asked}{_starts(over, starts)}"
 
 

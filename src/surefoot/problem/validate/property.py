@@ -48,8 +48,9 @@ def check_property(problem: Problem) -> None:
             _path(path, scope, problem.environment)
             _threshold(threshold)
             _starts(starts, problem.environment)
-        case Expected(reward, until, _, _, _, starts):
+        case Expected(reward, until, _, _, _, starts, steps):
             _reward(reward, scope, problem.environment)
+            _steps(0 if steps is None else steps, 0)
             scope.require(until, BOOL, "property.until")
             _starts(starts, problem.environment)
 

@@ -1,0 +1,5 @@
+"""JANI models: read into an environment and properties, and written from them."""
+
+from surefoot.formats.jani.reader import JaniModel, read_jani
+
+__all__ = ["JaniModel", "read_jani"]

@@ -1,0 +1,110 @@
+"""Synchronisation vectors, and which member of each vector counts what a whole step is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from surefoot.formats.jani.document import Node
+from surefoot.formats.jani.edges import RawEdge
+from surefoot.problem.environment import Synchronisation
+
+Member = tuple[str, str | None]  # component and action
+MOST_TRIES = 20_000
+
+
+def read_vectors(
+    system: Mapping[str, Node],
+    components: list[str],
+    edges: Mapping[str, list[RawEdge]],
+    actions: Mapping[str, Node],
+    notes: set[str],
+) -> tuple[Synchronisation, ...]:
+    """The vectors in which every named action occurs; others can never be taken."""
+    known = {c: {e.action for e in own if e.action is not None} for c, own in edges.items()}
+    vectors: list[Synchronisation] = []
+    for entry in system["syncs"].entries() if "syncs" in system else []:
+        row = entry.table(("synchronise",), ("result",))
+        slots = row["synchronise"].entries()
+        if len(slots) != len(components):
+            what = f"the vector names {len(slots)} actions, but there are {len(components)} automata"
+            row["synchronise"].fail(what, "name one action, or null, for each of them")
+        parts = tuple(None if s.value is None else s.named(actions, "action") for s in slots)
+        if all(part is None for part in parts):
+            row["synchronise"].fail("no automaton takes part", "name at least one action")
+        result = None
+        if "result" in row and row["result"].value is not None:
+            result = row["result"].named(actions, "action")
+        if all(p is None or p in known[c] for p, c in zip(parts, components, strict=True)):
+            vectors.append(Synchronisation(parts, result))
+    _check_labels(system, components, known, vectors, notes)
+    return tuple(vectors)
+
+
+def _check_labels(
+    system: Mapping[str, Node],
+    components: list[str],
+    known: Mapping[str, set[str]],
+    vectors: list[Synchronisation],
+    notes: set[str],
+) -> None:
+    """An edge whose action is in no vector never moves; alone and without vectors, it does."""
+    if len(components) == 1 and not vectors:
+        if known[components[0]] and "syncs" in system:
+            what = "the automaton has edges with actions, but `syncs` is empty"
+            system["syncs"].refuse(what, "leave `syncs` out, or list the actions")
+        return
+    for number, component in enumerate(components):
+        listed = {vector.actions[number] for vector in vectors}
+        for action in sorted(known[component] - listed):
+            notes.add(f"action `{action}` of `{component}` is in no synchronisation: its edges never move")
+
+
+def counters(
+    components: list[str],
+    edges: Mapping[str, list[RawEdge]],
+    vectors: tuple[Synchronisation, ...],
+) -> set[Member] | None:
+    """Component and action of the edges that count once for each step of the whole model.
+
+    Edges that move alone count for themselves. Of each vector exactly one member has to count; None if no
+    choice of members does it.
+    """
+    alone: set[Member] = {(c, None) for c in components}
+    if len(components) == 1 and not vectors:
+        return alone | {(components[0], e.action) for e in edges[components[0]]}
+    groups: list[tuple[Member, ...]] = [
+        tuple((c, a) for c, a in zip(components, vector.actions, strict=True) if a is not None)
+        for vector in vectors
+    ]
+    chosen = _choose(groups)
+    return None if chosen is None else alone | chosen
+
+
+def _choose(groups: list[tuple[Member, ...]]) -> set[Member] | None:
+    """One member of each group counts, the others do not; found by trying, and given up after many tries."""
+    picks: list[int] = []  # for each group so far, the position of the member that counts
+    position = 0  # of the member to try next
+    for _ in range(MOST_TRIES):
+        if len(picks) == len(groups):
+            return {group[pick] for group, pick in zip(groups, picks, strict=True)}
+        group = groups[len(picks)]
+        if position == len(group):
+            if not picks:
+                return None
+            position = picks.pop() + 1
+        elif _agrees(groups, picks, position):
+            picks.append(position)
+            position = 0
+        else:
+            position += 1
+    return None
+
+
+def _agrees(groups: list[tuple[Member, ...]], picks: list[int], position: int) -> bool:
+    """May this member of the next group count, given which members of earlier groups do?"""
+    group = groups[len(picks)]
+    member, others = group[position], {m for n, m in enumerate(group) if n != position}
+    for earlier, pick in zip(groups, picks, strict=False):
+        if earlier[pick] in others or (member in earlier and earlier[pick] != member):
+            return False
+    return True

@@ -1,0 +1,270 @@
+"""Edges: guards, destinations and assignments of one instance of an automaton."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from surefoot.formats.jani.document import Node
+from surefoot.formats.jani.expressions import Scope, fits, read_raw, read_term, term_kind
+from surefoot.formats.jani.fold import fold
+from surefoot.formats.jani.instances import Cast, Instance
+from surefoot.problem.environment import Update
+from surefoot.problem.names import location_key
+from surefoot.problem.show import brief, show
+from surefoot.problem.term import TRUE, Apply, Const, Op, Term, Var, disjunction, free_names, substitute
+from surefoot.problem.validate.kinds import BOOL, REAL, converted, describe, unbounded
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """`transient`: values of transient variables after the step, as terms over the state before it
+    (None: there is no such term).
+    """
+
+    probability: Term
+    updates: tuple[Update, ...]
+    target: str
+    transient: Mapping[str, Term | None]
+    node: Node
+
+
+@dataclass(frozen=True, slots=True)
+class RawEdge:
+    """An edge before its rewards are known."""
+
+    source: str
+    action: str | None
+    guard: Term
+    destinations: tuple[Destination, ...]
+    node: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Writes:
+    """At which indices each instance assigns which variable: (component, unique name) -> indices."""
+
+    indices: Mapping[tuple[str, str], frozenset[int]]
+
+    def elsewhere(self, component: str, name: str) -> Iterable[int]:
+        """The indices at which other components assign the variable."""
+        for (other, written), indices in self.indices.items():
+            if written == name and other != component:
+                yield from indices
+
+
+def all_writes(cast: Cast) -> Writes:
+    """Every assignment of the model, by component and variable."""
+    found: dict[tuple[str, str], set[int]] = {}
+    for instance in cast.instances:
+        for edge in instance.fields["edges"].entries():
+            for assignment in _assignments_of(edge):
+                row = assignment.table(("ref", "value"), ("index",))
+                name = _unique(cast, instance, _root(row["ref"]))
+                index = row["index"].integer() if "index" in row else 0
+                found.setdefault((instance.component, name), set()).add(index)
+    return Writes({key: frozenset(indices) for key, indices in found.items()})
+
+
+def _assignments_of(edge: Node) -> Iterable[Node]:
+    fields = edge.table(("location", "destinations"), ("action", "guard", "rate", "assignments"))
+    if "assignments" in fields:
+        yield from fields["assignments"].entries()
+    for destination in fields["destinations"].entries():
+        row = destination.table(("location",), ("probability", "assignments"))
+        if "assignments" in row:
+            yield from row["assignments"].entries()
+
+
+def _root(ref: Node) -> Node:
+    """The variable of which something is assigned."""
+    node = ref
+    while not isinstance(node.value, str):
+        fields = node.table(("op", "exp", "index"))
+        if fields["op"].value != "aa":
+            node.fail("this cannot be assigned", "assign a variable or an element of an array")
+        node = fields["exp"]
+    return node
+
+
+def _unique(cast: Cast, instance: Instance, root: Node) -> str:
+    name = root.name()
+    known = {**cast.names, **instance.names}
+    if name not in known:
+        root.named(known, "variable")
+    return known[name]
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """What is needed to read the edges of one instance."""
+
+    cast: Cast
+    instance: Instance
+    scope: Scope
+    writes: Writes
+    actions: Mapping[str, Node]
+    deterministic: bool  # a labelled transition system: one destination for each edge
+
+    def edges(self) -> list[RawEdge]:
+        return [self._edge(node) for node in self.instance.fields["edges"].entries()]
+
+    def _edge(self, node: Node) -> RawEdge:
+        fields = node.table(("location", "destinations"), ("action", "guard", "rate", "assignments"))
+        if "rate" in fields:
+            fields["rate"].refuse("`rate` needs a model in continuous time", "only discrete models are read")
+        source = self.instance.locations[fields["location"].named(self.instance.locations, "location")]
+        action = fields["action"].named(self.actions, "action") if "action" in fields else None
+        guard: Term = TRUE
+        if "guard" in fields:
+            guard = self._here(read_term(fields["guard"].table(("exp",))["exp"], self.scope, BOOL), source)
+        common = fields["assignments"].entries() if "assignments" in fields else []
+        entries = fields["destinations"].entries()
+        if not entries:
+            fields["destinations"].fail("an edge has no destination", "add one, or drop the edge")
+        found = [self._destination(entry, common, source) for entry in entries]
+        if self.deterministic and len(found) > 1:
+            fields["destinations"].fail("a labelled transition system has no probabilities", "use type mdp")
+        _check_sum(fields["destinations"], [d.probability for d in found])
+        kept = [d for d in found if d.probability != Const(0)]
+        if len(kept) < len(found):
+            self.scope.notes.add("destinations of probability 0 are left out")
+        return RawEdge(source, action, guard, tuple(kept), node)
+
+    def _here(self, term: Term, source: str) -> Term:
+        """In an edge the component's own location is known."""
+        key = location_key(self.instance.component)
+        if key not in free_names(term):
+            return term
+        index = tuple(self.instance.locations.values()).index(source)
+        return fold(substitute(term, {key: Const(index)}))
+
+    def _destination(self, node: Node, common: list[Node], source: str) -> Destination:
+        fields = node.table(("location",), ("probability", "assignments"))
+        target = self.instance.locations[fields["location"].named(self.instance.locations, "location")]
+        probability: Term = Const(1)
+        if "probability" in fields:
+            place = fields["probability"].table(("exp",))["exp"]
+            probability = self._here(read_term(place, self.scope, REAL), source)
+            if isinstance(probability, Const) and not 0 <= probability.value <= 1:
+                place.fail(f"probability {show(probability)} is not between 0 and 1")
+        own = fields["assignments"].entries() if "assignments" in fields else []
+        rows: dict[int, list[Node]] = {}
+        for assignment in [*common, *own]:
+            row = assignment.table(("ref", "value"), ("index",))
+            rows.setdefault(row["index"].integer() if "index" in row else 0, []).append(assignment)
+        updates, transient = self._steps(rows, source)
+        return Destination(probability, tuple(updates), target, transient, node)
+
+    def _steps(
+        self, rows: Mapping[int, list[Node]], source: str
+    ) -> tuple[list[Update], dict[str, Term | None]]:
+        """Assignments in the order of their indices; those to transient variables are kept apart."""
+        updates: list[Update] = []
+        assigned: dict[str, tuple[int, Term]] = {}
+        written: dict[str, set[int]] = {}
+        for index in sorted(rows):
+            scope = self._during(index, assigned, written)
+            latest: dict[str, tuple[int, Term]] = {}
+            for node in rows[index]:
+                row = node.table(("ref", "value"), ("index",))
+                root = _root(row["ref"])
+                name = _unique(self.cast, self.instance, root)
+                declared = self.instance.variables.get(root.value) or self.cast.variables[root.value]
+                value = self._here(read_term(row["value"], scope), source)
+                if declared.transient:
+                    if not isinstance(row["ref"].value, str):
+                        row["ref"].refuse("an assignment to a part of a transient array")
+                    _require(row["value"], value, declared.kind, scope)
+                    if name in latest:
+                        row["ref"].fail(f"`{root.value}` is assigned twice at once", "keep one of them")
+                    latest[name] = index, value
+                    continue
+                target = self._here(self._target(row["ref"], scope), source)
+                _require(row["value"], value, term_kind(row["ref"], target, scope), scope)
+                if any(u.index == index and _overlap(u.target, target) for u in updates):
+                    row["ref"].fail(f"`{show(target)}` is assigned twice at once", "keep one of them")
+                updates.append(Update(target, value, index))
+                written.setdefault(name, set()).add(index)
+            assigned.update(latest)
+        final = {name: self._before(index, value, written) for name, (index, value) in assigned.items()}
+        return updates, final
+
+    def _target(self, ref: Node, scope: Scope) -> Term:
+        if isinstance(ref.value, str):
+            return Var(_unique(self.cast, self.instance, ref))
+        fields = ref.table(("op", "exp", "index"))
+        return Apply(Op.SELECT, (self._target(fields["exp"], scope), fold(read_raw(fields["index"], scope))))
+
+    def _during(
+        self, index: int, assigned: Mapping[str, tuple[int, Term]], written: Mapping[str, set[int]]
+    ) -> Scope:
+        """The scope of assignments with this index: transient variables have what was assigned before."""
+        values: dict[str, Term] = {}
+        hidden: dict[str, str] = {}
+        for raw, name in {**self.cast.names, **self.instance.names}.items():
+            if name in assigned:
+                since, term = assigned[name]
+                changed = [v for v in free_names(term) if self._is_written(v, since, index, written)]
+                values[raw] = term
+                if changed:
+                    hidden[raw] = f"`{raw}` is read after `{changed[0]}`, on which it depends, has changed"
+            elif any(i < index for i in self._elsewhere(name)):
+                hidden[raw] = f"`{raw}` is transient and assigned by another automaton in the same step"
+        if not values and not hidden:
+            return self.scope
+        kept = {n: t for n, t in {**self.scope.values, **values}.items() if n not in hidden}
+        return replace(self.scope, values=kept, hidden={**self.scope.hidden, **hidden})
+
+    def _elsewhere(self, name: str) -> Iterable[int]:
+        is_transient = any(n == name and d.transient for n, d in self.cast.all_variables())
+        return self.writes.elsewhere(self.instance.component, name) if is_transient else ()
+
+    def _is_written(self, name: str, since: int, until: int, written: Mapping[str, set[int]]) -> bool:
+        indices = [*written.get(name, ()), *self.writes.elsewhere(self.instance.component, name)]
+        return any(since <= i < until for i in indices)
+
+    def _before(self, index: int, value: Term, written: Mapping[str, set[int]]) -> Term | None:
+        """The value as a term over the state before the step, if nothing it reads was written earlier."""
+        lowest = min((i for own in self.writes.indices.values() for i in own), default=0)
+        if any(self._is_written(v, lowest, index, written) for v in free_names(value)):
+            return None
+        return value
+
+
+def _require(node: Node, value: Term, kind: object, scope: Scope) -> None:
+    found = term_kind(node, value, scope)
+    if not fits(found, kind):  # type: ignore[arg-type]
+        what = f"`{brief(value)}` is {describe(found)}, but {describe(unbounded(kind))} is needed"  # type: ignore[arg-type]
+        node.fail(what, converted(value, found, (type(kind),)))
+
+
+def _overlap(first: Term, second: Term) -> bool:
+    """Do two targets surely share a value? `a[i]` and `a[j]` can only be compared when they are run."""
+    for part, whole in ((first, second), (second, first)):
+        while part != whole and isinstance(part, Apply) and part.op is Op.SELECT:
+            part = part.args[0]
+        if part == whole:
+            return True
+    return False
+
+
+def _check_sum(node: Node, probabilities: list[Term]) -> None:
+    numbers = [Fraction(p.value) for p in probabilities if isinstance(p, Const)]
+    if len(numbers) == len(probabilities) and sum(numbers) != 1:
+        shown = " + ".join(show(p) for p in probabilities[:6]) + (" + …" if len(numbers) > 6 else "")
+        what = f"the probabilities {shown} add up to {show(Const(sum(numbers, Fraction(0))))}"
+        node.fail(what, "they have to add up to exactly 1")
+
+
+def ready_edges(instance: Instance, edges: list[RawEdge]) -> list[RawEdge]:
+    """`input-enable`: where no edge with the action is enabled, the automaton stays as it is."""
+    found: list[RawEdge] = []
+    for action in instance.enabled:
+        for location in instance.locations.values():
+            guards = tuple(e.guard for e in edges if e.action == action and e.source == location)
+            guard = fold(~disjunction(guards)) if guards else TRUE
+            stay = Destination(Const(1), (), location, {}, instance.node)
+            found.append(RawEdge(location, action, guard, (stay,), instance.node))
+    return found

@@ -1,0 +1,286 @@
+"""Expressions: from JSON to terms. Constants and function calls are replaced by what they stand for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+from surefoot.errors import InvalidProblem, did_you_mean
+from surefoot.formats.jani.document import Node
+from surefoot.formats.jani.fold import MOST_PARTS, fold, parts
+from surefoot.problem.environment import Kind
+from surefoot.problem.meaning.elementary import elementary
+from surefoot.problem.parse.lexer import shorten
+from surefoot.problem.parse.terms import MOST_LEVELS
+from surefoot.problem.show import brief
+from surefoot.problem.term import Apply, Const, Op, Term, equal, ite
+from surefoot.problem.validate.kinds import converted, describe, joined, kind_of, unbounded
+
+MOST_ELEMENTS = 100_000  # of one array that is built by `ac`, nested ones multiplied
+
+BINARY = {
+    "∨": Op.OR,
+    "∧": Op.AND,
+    "⇒": Op.IMPLIES,
+    "=": Op.EQ,
+    "<": Op.LT,
+    "≤": Op.LE,
+    "+": Op.ADD,
+    "-": Op.SUB,
+    "*": Op.MUL,
+    "%": Op.MOD,
+    "/": Op.DIV,
+    "pow": Op.POW,
+    "min": Op.MIN,
+    "max": Op.MAX,
+}
+TURNED = {">": Op.LT, "≥": Op.LE}
+UNARY = {
+    "¬": Op.NOT,
+    "floor": Op.FLOOR,
+    "ceil": Op.CEIL,
+    "abs": Op.ABS,
+    "sgn": Op.SIGN,
+    "trc": Op.TRUNC,
+    "sin": Op.SIN,
+    "cos": Op.COS,
+    "tan": Op.TAN,
+    "asin": Op.ASIN,
+    "acos": Op.ACOS,
+    "atan": Op.ATAN,
+    "tanh": Op.TANH,
+}
+OTHER = ("≠", "log", "ite", "call", "av", "ac", "aa")
+_CHAINS = frozenset({Op.OR, Op.AND, Op.ADD, Op.MUL, Op.MIN, Op.MAX})
+_NAMED_NUMBERS = {"π": math.pi, "e": math.e}
+_MEASURES = ("filter", "Pmin", "Pmax", "Smin", "Smax", "Emin", "Emax", "∀", "∃")
+_PROPERTY_OPERATORS = (*_MEASURES, "U", "W", "F", "G", "R", "X", "initial", "deadlock", "timelock")
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    name: str
+    parameters: tuple[tuple[str, Kind], ...]
+    result: Kind
+    body: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What names stand for where an expression is written, and the kinds of the variables behind them."""
+
+    values: Mapping[str, Term]
+    kinds: Mapping[str, Kind]
+    functions: Mapping[str, Function] = field(default_factory=dict)
+    hidden: Mapping[str, str] = field(default_factory=dict)  # names that exist but not here, and why
+    predicates: Mapping[str, Term] = field(default_factory=dict)  # `deadlock` in properties
+    calls: tuple[str, ...] = ()  # functions that are being expanded
+    repeats: int = 1  # how often the expression is written out by the arrays around it
+    notes: set[str] = field(default_factory=set)
+    outer: Mapping[str, Term] | None = None  # what names stand for outside of arrays and functions
+
+    def within(self, values: Mapping[str, Term]) -> Scope:
+        """Inside an array comprehension: one more name."""
+        outer = self.values if self.outer is None else self.outer
+        return replace(self, values={**self.values, **values}, outer=outer)
+
+    def inside(self, function: str, arguments: Mapping[str, Term]) -> Scope:
+        """In the body of a function, which sees its own parameters but not those of its caller."""
+        outer = self.values if self.outer is None else self.outer
+        return replace(self, values={**outer, **arguments}, outer=outer, calls=(*self.calls, function))
+
+
+def read_term(node: Node, scope: Scope, *wanted: Kind) -> Term:
+    """The term of an expression, folded; its kind has to be one of those wanted (if any is named)."""
+    term = read_raw(node, scope)
+    kind = term_kind(node, term, scope)
+    if wanted and not any(fits(kind, w) for w in wanted):
+        what = f"`{brief(term)}` is {describe(kind)}, but {describe(unbounded(wanted[0]))} is needed"
+        node.fail(what, converted(term, kind, (type(wanted[0]),)))
+    return fold(term)
+
+
+def read_constant(node: Node, scope: Scope, *wanted: Kind) -> Const:
+    """The value of an expression that has the same one everywhere."""
+    term = read_term(node, scope, *wanted)
+    if not isinstance(term, Const):
+        node.fail(f"`{brief(term)}` is not a constant", "use numbers and constants only")
+    return term
+
+
+def fits(kind: Kind, wanted: Kind) -> bool:
+    """An integer may stand where a real number is wanted."""
+    return joined(kind, unbounded(wanted)) == unbounded(wanted)
+
+
+def term_kind(node: Node, term: Term, scope: Scope) -> Kind:
+    """The kind of a term over the variables of a scope."""
+    if parts(term) > MOST_PARTS:
+        node.refuse(f"an expression of more than {MOST_PARTS} operators", "expand fewer functions and arrays")
+
+    def unknown(name: str) -> InvalidProblem:
+        return InvalidProblem(f"`{name}` is not declared", fix=did_you_mean(name, scope.kinds))
+
+    return kind_of(term, scope.kinds, node.place(), unknown)
+
+
+def read_raw(node: Node, scope: Scope, level: int = 0) -> Term:
+    """The term as it is written: not yet checked for kinds, not folded."""
+    value = node.value
+    if isinstance(value, bool | int | Fraction):
+        return Const(value)
+    if isinstance(value, str):
+        return _name(node, scope)
+    if not isinstance(value, dict):
+        node.fail("an expression is needed here", "write a number, a name or an object with `op`")
+    if level > MOST_LEVELS:
+        node.refuse(f"an expression of more than {MOST_LEVELS} levels", "nest it less deeply")
+    if "constant" in value:
+        return _named_number(node, scope)
+    for key, feature in (("distribution", "sampling from a distribution"), ("der", "a derivative")):
+        if key in value:
+            node.refuse(f"`{key}` ({feature}) is not supported", "only discrete models are read")
+    if "op" not in value:
+        node.fail("`op` is missing", "write a number, a name or an object with `op`")
+    return _operation(node, scope, level)
+
+
+def _name(node: Node, scope: Scope) -> Term:
+    name: str = node.value
+    if name in scope.values:
+        return scope.values[name]
+    if name in scope.hidden:
+        node.refuse(scope.hidden[name])
+    node.fail(f"`{shorten(name)}` is not declared", did_you_mean(name, scope.values))
+
+
+def _named_number(node: Node, scope: Scope) -> Term:
+    name = node.table(("constant",))["constant"].string()
+    if name not in _NAMED_NUMBERS:
+        node.fail(f"unknown constant `{shorten(name)}`", did_you_mean(name, _NAMED_NUMBERS))
+    scope.notes.add(f"{name} is the nearest double, {_NAMED_NUMBERS[name]!r}")
+    return Const(Fraction(_NAMED_NUMBERS[name]))
+
+
+def _operation(node: Node, scope: Scope, level: int) -> Term:
+    operator = Node(node.value["op"], node, "op").string()
+    if operator in BINARY:
+        return _binary(node, BINARY[operator], operator, scope, level)
+    if operator in TURNED:
+        left, right = _operands(node, ("left", "right"), scope, level)
+        return Apply(TURNED[operator], (right, left))
+    if operator in UNARY:
+        return Apply(UNARY[operator], _operands(node, ("exp",), scope, level))
+    match operator:
+        case "≠":
+            left, right = _operands(node, ("left", "right"), scope, level)
+            return ~equal(left, right)
+        case "ite":
+            return ite(*_operands(node, ("if", "then", "else"), scope, level))
+        case "aa":
+            return Apply(Op.SELECT, _operands(node, ("exp", "index"), scope, level))
+        case "av":
+            elements = node.table(("op", "elements"))["elements"].entries()
+            if not elements:
+                node.refuse("an array without elements has no kind", "write at least one element")
+            rows = tuple(read_raw(e, scope, level + 1) for e in elements)
+            lengths = {len(r.args) for r in rows if isinstance(r, Apply) and r.op is Op.ARRAY}
+            if len(lengths) > 1:
+                node.refuse("an array whose rows have different lengths is not supported", "fill the rows up")
+            return Apply(Op.ARRAY, rows)
+        case "ac":
+            return _comprehension(node, scope, level)
+        case "call":
+            return _call(node, scope, level)
+        case "log":
+            return _logarithm(node, scope, level)
+    if operator in scope.predicates:
+        node.table(("op",))
+        return scope.predicates[operator]
+    if operator in _PROPERTY_OPERATORS:
+        node.refuse(f"`{operator}` inside an expression is not supported", "ask about one path formula")
+    node.refuse(f"operator `{shorten(operator)}` is not supported", did_you_mean(operator, operators()))
+
+
+def operators() -> Iterable[str]:
+    return (*BINARY, *TURNED, *UNARY, *OTHER)
+
+
+def _operands(node: Node, keys: tuple[str, ...], scope: Scope, level: int) -> tuple[Term, ...]:
+    fields = node.table(("op", *keys))
+    return tuple(read_raw(fields[key], scope, level + 1) for key in keys)
+
+
+def _binary(node: Node, op: Op, operator: str, scope: Scope, level: int) -> Term:
+    """Chains of an associative operator become one term with many arguments, however they are nested."""
+    if op not in _CHAINS:
+        return Apply(op, _operands(node, ("left", "right"), scope, level))
+    operands: list[Term] = []
+    waiting = [node]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part.value, dict) and part.value.get("op") == operator:
+            fields = part.table(("op", "left", "right"))
+            waiting += [fields["right"], fields["left"]]
+        else:
+            operands.append(read_raw(part, scope, level + 1))
+    return Apply(op, tuple(operands))
+
+
+def _comprehension(node: Node, scope: Scope, level: int) -> Term:
+    fields = node.table(("op", "var", "length", "exp"))
+    length = read_constant(fields["length"], scope).value
+    if isinstance(length, bool) or not isinstance(length, int) or length < 1:
+        fields["length"].fail("an array has at least one element", "write a whole number from 1 on")
+    if length * scope.repeats > MOST_ELEMENTS:
+        fields["length"].refuse(f"an array of more than {MOST_ELEMENTS} elements", "use a smaller one")
+    name = fields["var"].name()
+    inner = replace(scope, repeats=scope.repeats * length)
+    return Apply(
+        Op.ARRAY,
+        tuple(read_raw(fields["exp"], inner.within({name: Const(i)}), level + 1) for i in range(length)),
+    )
+
+
+def _call(node: Node, scope: Scope, level: int) -> Term:
+    fields = node.table(("op", "function", "args"))
+    function = scope.functions[fields["function"].named(scope.functions, "function")]
+    if function.name in scope.calls:
+        node.refuse(f"function `{function.name}` calls itself", "recursive functions are not supported")
+    given = fields["args"].entries()
+    if len(given) != len(function.parameters):
+        what = f"`{function.name}` takes {len(function.parameters)} arguments, not {len(given)}"
+        fields["args"].fail(what)
+    arguments: dict[str, Term] = {}
+    for argument, (name, kind) in zip(given, function.parameters, strict=True):
+        arguments[name] = read_raw(argument, scope, level + 1)
+        found = term_kind(argument, arguments[name], scope)
+        if not fits(found, kind):
+            argument.fail(f"`{name}` is {describe(unbounded(kind))}, but this is {describe(found)}")
+    inner = scope.inside(function.name, arguments)
+    body = read_raw(function.body, inner, level + 1)
+    found = term_kind(function.body, body, inner)
+    if not fits(found, function.result):
+        what = f"`{function.name}` is declared as {describe(unbounded(function.result))}"
+        function.body.fail(f"{what}, but this is {describe(found)}")
+    return body
+
+
+def _logarithm(node: Node, scope: Scope, level: int) -> Term:
+    fields = node.table(("op", "left", "right"))
+    of, base = (fold(read_raw(fields[side], scope, level + 1)) for side in ("left", "right"))
+    if fields["right"].value == {"constant": "e"}:
+        return Apply(Op.LOG, (of,))
+    if not isinstance(of, Const) or not isinstance(base, Const):
+        node.refuse("`log` of something that is not constant", "only logarithms to base e may depend on it")
+    if isinstance(of.value, bool) or isinstance(base.value, bool) or min(of.value, base.value) <= 0:
+        node.fail("this logarithm has no value", "use positive numbers")
+    if base.value == 1:
+        node.fail("a logarithm to base 1 has no value", "use another base")
+    quotient = elementary("log", Fraction(of.value)) / elementary("log", Fraction(base.value))
+    whole = round(quotient)
+    if abs(whole) < 10_000 and Fraction(base.value) ** whole == of.value:
+        return Const(whole)
+    return Const(Fraction(float(quotient)))

@@ -1,0 +1,81 @@
+"""Constant parts of terms, evaluated once: what is left mentions the state wherever it can."""
+
+from __future__ import annotations
+
+from surefoot.problem.meaning.evaluate import Undefined, evaluate
+from surefoot.problem.term import FALSE, TRUE, Apply, Const, Op, Term, conjunction, disjunction
+
+MOST_PARTS = 1_000_000
+
+
+def fold(whole: Term) -> Term:
+    """The same value in every state, with constant parts evaluated; those without a value stay."""
+    done: dict[int, Term] = {}  # by identity: large terms share their parts
+    waiting: list[Term] = [whole]
+    while waiting:
+        term = waiting[-1]
+        if not isinstance(term, Apply):
+            done[id(term)] = term
+        elif missing := [a for a in _needed(term, done) if id(a) not in done]:
+            waiting.extend(missing)
+            continue
+        else:
+            done[id(term)] = _folded(term, done)
+        waiting.pop()
+    return done[id(whole)]
+
+
+def _needed(term: Apply, done: dict[int, Term]) -> tuple[Term, ...]:
+    """The condition of `ite` first: the branch that is never taken may have no value at all."""
+    if term.op is Op.ITE:
+        condition = done.get(id(term.args[0]))
+        if condition is None:
+            return term.args[:1]
+        if condition in (TRUE, FALSE):
+            return (term.args[1 if condition == TRUE else 2],)
+    return term.args
+
+
+def _folded(term: Apply, done: dict[int, Term]) -> Term:
+    if term.op is Op.ITE and (condition := done[id(term.args[0])]) in (TRUE, FALSE):
+        return done[id(term.args[1 if condition == TRUE else 2])]
+    args = tuple(done[id(a)] for a in term.args)
+    match term.op, args:
+        case Op.AND, _:
+            return conjunction(args)
+        case Op.OR, _:
+            return disjunction(args)
+        case Op.IMPLIES, (left, right) if left in (TRUE, FALSE) or right == TRUE:
+            return TRUE if left == FALSE else right
+        case Op.ITE, (condition, left, right) if left == right:
+            return left
+        case Op.NOT, (Apply(Op.NOT, (inner,)),):
+            return inner
+        case Op.SELECT, (Apply(Op.ARRAY, elements), Const(int() as index)) if 0 <= index < len(elements):
+            return elements[index]
+        case Op.ARRAY, _:
+            pass
+        case _ if all(isinstance(a, Const) for a in args):
+            try:
+                return Const(evaluate(Apply(term.op, args), {}))
+            except Undefined:
+                pass
+    unchanged = all(a is b for a, b in zip(args, term.args, strict=True))
+    return term if unchanged else Apply(term.op, args)
+
+
+def parts(whole: Term) -> int:
+    """How many operators and leaves a term has, shared parts counted as often as they occur."""
+    sizes: dict[int, int] = {}
+    waiting: list[Term] = [whole]
+    while waiting:
+        term = waiting[-1]
+        if not isinstance(term, Apply):
+            sizes[id(term)] = 1
+        elif missing := [a for a in term.args if id(a) not in sizes]:
+            waiting.extend(missing)
+            continue
+        else:
+            sizes[id(term)] = 1 + sum(sizes[id(a)] for a in term.args)
+        waiting.pop()
+    return sizes[id(whole)]

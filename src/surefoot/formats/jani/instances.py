@@ -1,0 +1,159 @@
+"""Who takes part: the automata of the composition, each with its own copies of local variables and names.
+
+An automaton that is used twice becomes two components. A name that occurs once in the whole model stays as it
+is; others get the name of their component in front.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from surefoot.formats.jani.declarations import Declared, read_functions, read_variables, unique
+from surefoot.formats.jani.document import Node
+from surefoot.formats.jani.expressions import Function, Scope
+from surefoot.problem.names import is_reserved, location_name, location_parts
+
+AUTOMATON = ("name", "locations", "initial-locations", "edges")
+AUTOMATON_OPTIONAL = ("variables", "functions", "restrict-initial")
+LOCATION = ("name",)
+LOCATION_OPTIONAL = ("time-progress", "transient-values")
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """An automaton at its place in the composition; `names` turns names of the file into unique ones."""
+
+    component: str
+    automaton: str
+    node: Node
+    fields: Mapping[str, Node]
+    variables: Mapping[str, Declared]
+    functions: Mapping[str, Function]
+    names: Mapping[str, str]
+    locations: Mapping[str, str]  # name in the file -> name of the location
+    initial: tuple[str, ...]
+    enabled: tuple[str, ...]  # actions for which it is always ready (`input-enable`)
+
+    def location_nodes(self) -> Iterable[tuple[str, Node]]:
+        return zip(self.locations.values(), self.fields["locations"].entries(), strict=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """All instances, and the unique names of global variables."""
+
+    instances: tuple[Instance, ...]
+    variables: Mapping[str, Declared]
+    names: Mapping[str, str]
+
+    def all_variables(self) -> Iterable[tuple[str, Declared]]:
+        """Every variable with its unique name, global ones first."""
+        for name, declared in self.variables.items():
+            yield self.names[name], declared
+        for instance in self.instances:
+            for name, declared in instance.variables.items():
+                yield instance.names[name], declared
+
+
+def read_cast(
+    automata: Mapping[str, Node],
+    elements: list[Node],
+    variables: Mapping[str, Declared],
+    actions: Mapping[str, Node],
+    scope: Scope,
+) -> Cast:
+    """The instances of the composition, in its order."""
+    rows = [element.table(("automaton",), ("input-enable",)) for element in elements]
+    chosen = [row["automaton"].named(automata, "automaton") for row in rows]
+    components = _components(chosen)
+    fields = {name: automata[name].table(AUTOMATON, AUTOMATON_OPTIONAL) for name in dict.fromkeys(chosen)}
+    taken = {**scope.values, **variables}
+    local: list[dict[str, Declared]] = []
+    functions: list[dict[str, Function]] = []
+    for name in chosen:
+        entries = fields[name]["variables"].entries() if "variables" in fields[name] else []
+        local.append(read_variables(entries, scope, taken))
+        entries = fields[name]["functions"].entries() if "functions" in fields[name] else []
+        functions.append(read_functions(entries, scope))
+    names = _Names(Counter([*variables, *(n for own in local for n in own)]), {*components})
+    outer = {name: names.given(name, "model") for name in variables}
+    instances = []
+    for number, (component, name, row) in enumerate(zip(components, chosen, rows, strict=True)):
+        own = fields[name]
+        locations = _locations(component, own["locations"])
+        initial = tuple(locations[n.named(locations, "location")] for n in own["initial-locations"].entries())
+        if not initial:
+            own["initial-locations"].fail(f"automaton `{name}` has no initial location", "name one")
+        enabling = row["input-enable"].entries() if "input-enable" in row else []
+        instances.append(
+            Instance(
+                component,
+                name,
+                automata[name],
+                own,
+                local[number],
+                functions[number],
+                {n: names.given(n, component) for n in local[number]},
+                locations,
+                tuple(dict.fromkeys(initial)),
+                tuple(n.named(actions, "action") for n in enabling),
+            )
+        )
+    return Cast(tuple(instances), variables, outer)
+
+
+def _components(automata: list[str]) -> list[str]:
+    """The names of the automata; numbered where one is used several times."""
+    counts, seen = Counter(automata), Counter[str]()
+    names: list[str] = []
+    for name in automata:
+        seen[name] += 1
+        wanted = name if counts[name] == 1 else f"{name}_{seen[name]}"
+        while wanted in names or (wanted != name and wanted in counts):
+            wanted += "_"
+        names.append(wanted)
+    return names
+
+
+class _Names:
+    """Hands out names, none of them twice."""
+
+    def __init__(self, counts: Mapping[str, int], components: set[str]) -> None:
+        self._counts, self._components = counts, components
+        self._used: set[str] = {n for n, count in counts.items() if count == 1 and _is_free(n)}
+
+    def given(self, name: str, component: str) -> str:
+        if self._counts[name] == 1 and _is_free(name):
+            return name
+        wanted = f"{component}.{name}"
+        while wanted in self._used or not _is_free(wanted):
+            wanted += "_"
+        self._used.add(wanted)
+        return wanted
+
+
+def _is_free(name: str) -> bool:
+    return not is_reserved(name) and not name.startswith("@")
+
+
+def _locations(component: str, node: Node) -> dict[str, str]:
+    entries = node.entries()
+    if not entries:
+        node.fail("the automaton has no location", "add one")
+    found: dict[str, str] = {}
+    for name, entry in unique(entries, "location").items():
+        fields = entry.table(LOCATION, LOCATION_OPTIONAL)
+        if "time-progress" in fields:
+            progress = fields["time-progress"]
+            if progress.table(("exp",))["exp"].value is not True:
+                progress.refuse("`time-progress` needs a timed model", "only discrete models are read")
+        wanted = name
+        while wanted in found.values() or location_parts(location_name(component, wanted)) != (
+            component,
+            wanted,
+        ):
+            wanted = wanted.replace(", ", ",") if ", " in wanted else f"{wanted}_"
+        found[name] = wanted
+    return found

@@ -1,0 +1,265 @@
+"""Properties: filters over the initial states, probabilities, expected rewards, questions about all runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal, NoReturn, cast, get_args
+
+from surefoot.errors import SurefootError, did_you_mean
+from surefoot.formats.jani.document import Node
+from surefoot.formats.jani.expressions import Scope, read_constant, read_term
+from surefoot.formats.jani.instances import Cast
+from surefoot.formats.jani.rewards import Rewards
+from surefoot.formats.jani.transient import for_properties
+from surefoot.problem.parse.lexer import shorten
+from surefoot.problem.property import (
+    Bound,
+    Eventually,
+    Expected,
+    Filter,
+    Never,
+    Optimise,
+    Path,
+    Probability,
+    Property,
+    Threshold,
+    Within,
+)
+from surefoot.problem.term import FALSE, TRUE, Const, Term
+from surefoot.problem.validate.kinds import BOOL, INT, REAL
+from surefoot.problem.validate.property import STEPS
+
+OPTIMUM: dict[str, Optimise] = {"Pmin": "min", "Pmax": "max", "Emin": "min", "Emax": "max"}
+RELATIONS = {"<": "<", "≤": "<=", ">": ">", "≥": ">="}
+TURNED = {"<": ">", "≤": ">=", ">": "<", "≥": "<="}
+UNARY, BINARY = ("X", "F", "G"), ("U", "W", "R")
+Relation = Literal["<", "<=", ">", ">="]
+_BOUNDS = ("step-bounds", "time-bounds", "reward-bounds")
+_EXTENSIONS = {
+    "PA": "predicate abstraction of PlaJA",
+    "objective": "an objective of PlaJA",
+    "Smin": "a steady-state probability",
+    "Smax": "a steady-state probability",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PropertyReader:
+    cast: Cast
+    scope: Scope
+    rewards: Rewards
+
+    def read(self, node: Node) -> Property:
+        fields = node.table(("name", "expression"))
+        return self._filter(fields["expression"], fields["name"].name())
+
+    def _filter(self, node: Node, name: str) -> Property:
+        operator = _operator(node)
+        if operator != "filter":
+            _refuse_operator(node, operator, "write a filter over the initial states")
+        fields = node.table(("op", "fun", "values", "states"))
+        if _operator(fields["states"]) != "initial":
+            fields["states"].refuse(
+                "a filter over other states than the initial ones", 'use {"op": "initial"}'
+            )
+        fun = fields["fun"].string()
+        if fun not in (*get_args(Filter), "∀", "∃"):
+            fields["fun"].fail(
+                f"unknown filter `{shorten(fun)}`", did_you_mean(fun, (*get_args(Filter), "∀", "∃"))
+            )
+        values = fields["values"]
+        asked = _operator(values)
+        if asked in OPTIMUM:
+            if fun in "∀∃":
+                fields["fun"].fail(f"`{fun}` needs a truth value, but this is a number", "compare it")
+            return self._measure(values, None, cast(Filter, fun), name)
+        if asked in RELATIONS and (side := _measured_side(values)) is not None:
+            threshold = self._threshold(values, side)
+            over = _worst(fields["fun"], threshold)
+            return self._measure(Node(values.value[side], values, side), threshold, over, name)
+        return self._about_runs(values, asked, fields["fun"])
+
+    def _threshold(self, node: Node, side: str) -> Threshold:
+        fields = node.table(("op", "left", "right"))
+        relation = (RELATIONS if side == "left" else TURNED)[fields["op"].string()]
+        value = read_constant(fields["right" if side == "left" else "left"], self.scope, REAL)
+        return Threshold(cast(Relation, relation), Fraction(value.value))
+
+    def _measure(self, node: Node, threshold: Threshold | None, over: Filter, name: str) -> Property:
+        operator = node.value["op"]
+        if operator.startswith("P"):
+            path = self._path(node.table(("op", "exp"))["exp"], name)
+            return Probability(path, threshold, OPTIMUM[operator], over)
+        return self._expected(node, threshold, over, name)
+
+    def _expected(self, node: Node, threshold: Threshold | None, over: Filter, name: str) -> Expected:
+        optional = ("accumulate", "reach", "step-instant", "time-instant", "reward-instants")
+        fields = node.table(("op", "exp"), optional)
+        for key in ("time-instant", "reward-instants"):
+            if key in fields:
+                fields[key].refuse(f"`{key}` is not supported", "use `reach` or `step-instant`")
+        if "accumulate" not in fields:
+            what = "an expected value that is not accumulated"
+            node.refuse(f"{what} is not supported", 'add "accumulate": ["steps"] or ["exit"]')
+        if "reach" not in fields and "step-instant" not in fields:
+            node.refuse("a reward that is accumulated for ever is not supported", "add `reach`")
+        reward = self.rewards.asked(fields["exp"], fields["accumulate"], name)
+        until = self._state(fields["reach"]) if "reach" in fields else FALSE
+        steps = self._count(fields["step-instant"]) if "step-instant" in fields else None
+        return Expected(reward, until, threshold, OPTIMUM[node.value["op"]], over, steps=steps)
+
+    def _about_runs(self, node: Node, asked: str, fun: Node) -> Property:
+        """What holds of all runs, or of some run, from the initial states."""
+        if asked in ("∀", "∃"):
+            path = self._path(node.table(("op", "exp"))["exp"], "")
+            if fun.value not in ("∀", "values") and not (asked == "∃" and fun.value == "∃"):
+                fun.refuse(f"`{fun.value}` of what holds of runs is not supported", "use ∀")
+            return _for_all(node, path) if asked == "∀" else _for_some(node, path, fun.value)
+        if asked in (*UNARY, *BINARY):
+            node.refuse(f"`{asked}` without Pmin, Pmax, ∀ or ∃ is not supported", "say for which runs")
+        if asked in _EXTENSIONS:
+            _refuse_operator(node, asked, "ask for Pmin, Pmax, Emin, Emax, ∀ or ∃")
+        if fun.value != "∀":
+            fun.refuse(f"`{fun.value}` of a condition on states is not supported", "use ∀")
+        return Never(~self._state(node), 0)
+
+    def _state(self, node: Node) -> Term:
+        return for_properties(self.cast, read_term(node, self.scope, BOOL))
+
+    def _count(self, node: Node) -> int:
+        value = read_constant(node, self.scope, INT).value
+        if not isinstance(value, int) or value < 0:
+            node.fail(f"{value} is not a number of steps", "use a whole number from 0 on")
+        return value
+
+    def _path(self, node: Node, name: str) -> Path:
+        operator = _operator(node)
+        if operator not in (*UNARY, *BINARY):
+            node.refuse("this is not a path formula", f"use one of {', '.join((*UNARY, *BINARY))}")
+        sides = ("exp",) if operator in UNARY else ("left", "right")
+        fields = node.table(("op", *sides), () if operator == "X" else _BOUNDS)
+        if "time-bounds" in fields:
+            fields["time-bounds"].refuse("`time-bounds` need a timed model", "use `step-bounds`")
+        bounds: list[Bound] = []
+        if "step-bounds" in fields:
+            bounds.append(self._step_bound(fields["step-bounds"]))
+        for entry in fields["reward-bounds"].entries() if "reward-bounds" in fields else []:
+            bounds.append(self._reward_bound(entry, name))
+        right = self._state(fields[sides[-1]])
+        left = self._state(fields["left"]) if len(sides) > 1 else TRUE
+        return Path(cast(Literal["X", "F", "G", "U", "W", "R"], operator), right, left, tuple(bounds))
+
+    def _step_bound(self, node: Node) -> Bound:
+        low, open_low, high, open_high = self._interval(node)
+        for limit in (low, high):
+            if limit is not None and (not isinstance(limit, int) or limit < 0):
+                node.fail(f"{limit} is not a number of steps", "use a whole number from 0 on")
+        least = None if low is None else Const(low + open_low)
+        if high is not None and open_high and high == 0:
+            node.fail("fewer than 0 steps: nothing satisfies this bound", "use a larger one")
+        most = None if high is None else Const(high - open_high)
+        return _checked(node, Bound(least, most))
+
+    def _reward_bound(self, node: Node, name: str) -> Bound:
+        fields = node.table(("exp", "accumulate", "bounds"))
+        low, open_low, high, open_high = self._interval(fields["bounds"])
+        if low is not None and open_low:
+            fields["bounds"].refuse("a lower bound that is excluded is not supported", "include it")
+        reward = self.rewards.asked(fields["exp"], fields["accumulate"], name)
+        least, most = (None if limit is None else Const(limit) for limit in (low, high))
+        return _checked(node, Bound(least, most, None if reward == STEPS else reward, open_high))
+
+    def _interval(self, node: Node) -> tuple[int | Fraction | None, bool, int | Fraction | None, bool]:
+        keys = ("lower", "lower-exclusive", "upper", "upper-exclusive")
+        fields = node.table((), keys)
+        low, high = (
+            read_constant(fields[key], self.scope, REAL).value if key in fields else None
+            for key in ("lower", "upper")
+        )
+        open_low, open_high = (
+            fields[key].truth() if key in fields else False for key in ("lower-exclusive", "upper-exclusive")
+        )
+        return low, open_low, high, open_high
+
+
+def _operator(node: Node) -> str:
+    value = node.value
+    return value["op"] if isinstance(value, dict) and isinstance(value.get("op"), str) else ""
+
+
+def _refuse_operator(node: Node, operator: str, fix: str) -> NoReturn:
+    if operator in _EXTENSIONS:
+        node.refuse(f"`{operator}` ({_EXTENSIONS[operator]}) is not supported", fix)
+    node.refuse(f"a property that begins with `{shorten(operator)}` is not supported", fix)
+
+
+def _measured_side(node: Node) -> str | None:
+    sides = [s for s in ("left", "right") if _operator(Node(node.value.get(s), node, s)) in OPTIMUM]
+    if len(sides) == 2:
+        node.refuse("a comparison of two probabilities or rewards is not supported", "ask one by one")
+    return sides[0] if sides else None
+
+
+def _worst(fun: Node, threshold: Threshold) -> Filter:
+    """Which initial state decides a comparison: for all of them the worst, for one of them the best."""
+    if fun.value not in ("∀", "values", "∃"):
+        fun.refuse(f"`{fun.value}` of truth values is not supported", "use ∀")
+    lowest = threshold.relation in (">", ">=")
+    return "min" if lowest == (fun.value != "∃") else "max"
+
+
+def _checked(node: Node, bound: Bound) -> Bound:
+    match bound:
+        case Bound(None, None):
+            node.fail("a bound without a limit", "add `lower` or `upper`")
+        case Bound(Const(low), Const(high)) if low > high:
+            node.fail("the lower limit is above the upper limit", "swap them")
+    return bound
+
+
+def _steps_of(path: Path) -> int | None:
+    """The number of steps within which a formula is about, if that is all its bounds say."""
+    match path.bounds:
+        case (Bound(None, Const(int() as high), None, False),):
+            return high
+        case _:
+            return None
+
+
+def _for_all(node: Node, path: Path) -> Property:
+    match path:
+        case Path("G", good, _, ()):
+            return Never(~good)
+        case Path("F", good, _, ()):
+            return Eventually(good)
+        case Path("G", good) if (steps := _steps_of(path)) is not None:
+            return Never(~good, steps)
+        case Path("F", good) if (steps := _steps_of(path)) is not None:
+            return Within(good, steps)
+        case Path("X" | "W" | "R" | "G", _, _, bounds) if all(b.reward is None for b in bounds):
+            # Such a formula is violated by a finite run already, and that has a positive probability.
+            return Probability(path, Threshold(">=", Fraction(1)), "min", "min")
+    node.refuse(f"∀ {path.operator} is not supported", "∀ is read with G, F, X, W and R")
+
+
+def _for_some(node: Node, path: Path, fun: str) -> Property:
+    if path.operator in ("X", "F", "U"):
+        # A finite run is enough, and a finite run has a positive probability.
+        return Probability(path, Threshold(">", Fraction(0)), "max", "max" if fun == "∃" else "min")
+    node.refuse(f"∃ {path.operator} is not supported", "ask ∀ F of the opposite")
+
+
+def split(
+    readers: PropertyReader, nodes: Mapping[str, Node]
+) -> tuple[dict[str, Property], dict[str, SurefootError]]:
+    """The properties that can be asked, and why the others cannot."""
+    found: dict[str, Property] = {}
+    refused: dict[str, SurefootError] = {}
+    for name, node in nodes.items():
+        try:
+            found[name] = readers.read(node)
+        except SurefootError as error:
+            refused[name] = error
+    return found, refused

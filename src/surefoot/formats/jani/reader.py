@@ -1,0 +1,198 @@
+"""Read a JANI model: constants folded, functions expanded, transient variables as terms and rewards."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from surefoot.errors import SurefootError
+from surefoot.formats.jani.composition import read_vectors
+from surefoot.formats.jani.declarations import (
+    Given,
+    read_constants,
+    read_functions,
+    read_variables,
+    unique,
+)
+from surefoot.formats.jani.document import Node, read_document
+from surefoot.formats.jani.edges import RawEdge, Reader, all_writes, ready_edges
+from surefoot.formats.jani.expressions import Scope, read_term
+from surefoot.formats.jani.instances import Cast, Instance, read_cast
+from surefoot.formats.jani.properties import PropertyReader, split
+from surefoot.formats.jani.rewards import Rewards
+from surefoot.formats.jani.transient import state_values
+from surefoot.problem.environment import Component, Environment, Kind, Variable
+from surefoot.problem.names import DEADLOCKED, location_key
+from surefoot.problem.property import Property
+from surefoot.problem.term import Const, Term, Var, conjunction, equal
+from surefoot.problem.validate.kinds import BOOL, INT
+
+KEYS = ("jani-version", "name", "type", "automata", "system")
+OPTIONAL = ("features", "actions", "constants", "variables", "functions", "restrict-initial", "properties")
+KINDS = ("lts", "dtmc", "mdp")
+OTHER_KINDS = ("ctmc", "ctmdp", "ma", "ta", "pta", "sta", "ha", "pha", "sha")
+FEATURES = (
+    "arrays",
+    "datatypes",
+    "derived-operators",
+    "edge-priorities",
+    "functions",
+    "hyperbolic-functions",
+    "named-expressions",
+    "nondet-selection",
+    "state-exit-rewards",
+    "tradeoff-properties",
+    "trigonometric-functions",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class JaniModel:
+    """A model as surefoot's own types; `refused` says of each property that cannot be asked why not."""
+
+    name: str
+    kind: str  # lts, dtmc or mdp
+    environment: Environment
+    properties: Mapping[str, Property]
+    refused: Mapping[str, SurefootError]
+    constants: Mapping[str, Const]
+    notes: tuple[str, ...]
+
+
+def read_jani(path: str | Path, constants: Mapping[str, Given] | None = None) -> JaniModel:
+    """The model in a file; `constants` give values to those that the file leaves open, or replace them."""
+    try:
+        model = _model(read_document(Path(path)), constants or {})
+    except SurefootError as error:
+        raise _on_one_line(error, Path(path)) from None
+    refused = {name: _on_one_line(error, Path(path)) for name, error in model.refused.items()}
+    return replace(model, refused=refused)
+
+
+def _on_one_line(error: SurefootError, path: Path) -> SurefootError:
+    """The error with the name of the file, on one line whatever names the file contains."""
+    named = error if error.where.startswith("--const") else error.at(str(path))
+    return type(named)(_line(named.what), fix=_line(named.fix), where=_line(named.where))
+
+
+def _line(text: str) -> str:
+    return "".join(c if c.isprintable() else f"\\u{{{ord(c):x}}}" for c in text)
+
+
+def _model(top: Node, given: Mapping[str, Given]) -> JaniModel:
+    if isinstance(top.value, list) or (isinstance(top.value, dict) and "automata" not in top.value):
+        top.fail("this is not a JANI model: it has no `automata`", "give a model")
+    if isinstance(top.value, dict) and "plugins" in top.value:
+        plugins = Node(top.value["plugins"], top, "plugins")
+        plugins.refuse("`plugins` (code outside the model) is not supported", "write it as automata")
+    fields = top.table(KEYS, OPTIONAL)
+    kind = _kind(fields)
+    notes: set[str] = set()
+    constants = read_constants(_entries(fields, "constants"), given, notes)
+    outer = Scope(constants, {}, notes=notes)
+    actions = unique(_entries(fields, "actions"), "action")
+    variables = read_variables(_entries(fields, "variables"), outer, constants)
+    automata = unique(fields["automata"].entries(), "automaton")
+    system = fields["system"].table(("elements",), ("syncs",))
+    elements = system["elements"].entries()
+    if not elements:
+        system["elements"].fail("the composition is empty", "name at least one automaton")
+    functions = read_functions(_entries(fields, "functions"), outer)
+    cast = read_cast(automata, elements, variables, actions, outer)
+    scopes = _scopes(cast, replace(outer, functions=functions))
+    writes = all_writes(cast)
+    edges: dict[str, list[RawEdge]] = {}
+    for instance in cast.instances:
+        scope = scopes[instance.component]
+        own = Reader(cast, instance, scope, writes, actions, kind == "lts").edges()
+        edges[instance.component] = [*own, *ready_edges(instance, own)]
+    components = [i.component for i in cast.instances]
+    vectors = read_vectors(system, components, edges, actions, notes)
+    asked = replace(scopes[""], predicates={"deadlock": Var(DEADLOCKED)})
+    defaults = {n: d.initial for n, d in cast.all_variables() if d.transient and d.initial is not None}
+    rewards = Rewards(cast, scopes[""], defaults, edges, vectors)
+    properties, refused = split(
+        PropertyReader(cast, asked, rewards), unique(_entries(fields, "properties"), "property")
+    )
+    environment = Environment(
+        name=fields["name"].string() or "model",
+        variables=tuple(Variable(n, d.kind) for n, d in cast.all_variables() if not d.transient),
+        initial=_initial(fields, cast, scopes),
+        components=tuple(
+            Component(
+                i.component,
+                rewards.edges_of(i.component),
+                tuple(i.locations.values()),
+                i.initial,
+            )
+            for i in cast.instances
+        ),
+        synchronisations=vectors,
+        notes=tuple(sorted(notes)),
+    )
+    plain = {name: value for name, value in constants.items() if isinstance(value, Const)}
+    return JaniModel(environment.name, kind, environment, properties, refused, plain, environment.notes)
+
+
+def _kind(fields: Mapping[str, Node]) -> str:
+    if fields["jani-version"].integer() != 1:
+        fields["jani-version"].refuse("only version 1 of JANI is read", "write the model in version 1")
+    kind = fields["type"].string()
+    if kind not in KINDS:
+        supported = f"read are {', '.join(KINDS)}"
+        if kind in OTHER_KINDS:
+            fields["type"].refuse(f"models of type `{kind}` are not supported", supported)
+        fields["type"].fail(f"unknown type of model `{kind}`", supported)
+    for feature in _entries(fields, "features"):
+        if (name := feature.string()) not in FEATURES:
+            feature.refuse(f"feature `{name}` is not supported", "write the model without it")
+    return kind
+
+
+def _entries(fields: Mapping[str, Node], key: str) -> list[Node]:
+    return fields[key].entries() if key in fields else []
+
+
+def _scopes(cast: Cast, outer: Scope) -> dict[str, Scope]:
+    """What names stand for in each component, and (under the empty name) in the whole model."""
+    kinds: dict[str, Kind] = {n: d.kind for n, d in cast.all_variables() if not d.transient}
+    kinds |= {location_key(i.component): INT for i in cast.instances if len(i.locations) > 1}
+    kinds[DEADLOCKED] = BOOL
+    stored = {n: Var(cast.names[n]) for n, d in cast.variables.items() if not d.transient}
+    scopes = {"": replace(outer, values={**outer.values, **stored}, kinds=kinds)}
+    for instance in cast.instances:
+        own = {n: Var(instance.names[n]) for n, d in instance.variables.items() if not d.transient}
+        scopes[instance.component] = replace(
+            scopes[""],
+            values={**scopes[""].values, **own},
+            functions={**outer.functions, **instance.functions},
+        )
+    transient = state_values(cast, scopes)
+    return {
+        component: replace(scope, values={**scope.values, **_visible(cast, component, transient)})
+        for component, scope in scopes.items()
+    }
+
+
+def _visible(cast: Cast, component: str, values: Mapping[str, Term]) -> dict[str, Term]:
+    """The transient variables that can be named here, by the names of the file."""
+    owner: Instance | None = next((i for i in cast.instances if i.component == component), None)
+    names = {**cast.names, **(owner.names if owner else {})}
+    return {raw: values[name] for raw, name in names.items() if name in values}
+
+
+def _initial(fields: Mapping[str, Node], cast: Cast, scopes: Mapping[str, Scope]) -> Term:
+    parts: list[Term] = [
+        equal(Var(n), d.initial) for n, d in cast.all_variables() if not d.transient and d.initial is not None
+    ]
+    if "restrict-initial" in fields:
+        parts.append(_restriction(fields["restrict-initial"], scopes[""]))
+    for instance in cast.instances:
+        if "restrict-initial" in instance.fields:
+            parts.append(_restriction(instance.fields["restrict-initial"], scopes[instance.component]))
+    return conjunction(tuple(parts))
+
+
+def _restriction(node: Node, scope: Scope) -> Term:
+    return read_term(node.table(("exp",))["exp"], scope, BOOL)

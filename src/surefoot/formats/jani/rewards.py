@@ -1,0 +1,195 @@
+"""What `accumulate` counts, as rewards of outcomes.
+
+`exit` counts the value of an expression in the state that is left. `steps` counts its value at the end of the
+step, where transient variables have what the step assigned to them. Both are asked for by properties, so the
+rewards are collected while those are read and put into the outcomes afterwards.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from surefoot.formats.jani.composition import counters
+from surefoot.formats.jani.document import Node
+from surefoot.formats.jani.edges import Destination, RawEdge
+from surefoot.formats.jani.expressions import Scope, read_term
+from surefoot.formats.jani.fold import fold
+from surefoot.formats.jani.instances import Cast
+from surefoot.problem.environment import Edge, Outcome, Synchronisation
+from surefoot.problem.names import location_key
+from surefoot.problem.term import Apply, Const, Op, Term, Var, free_names, substitute
+from surefoot.problem.validate.kinds import REAL
+from surefoot.problem.validate.property import STEPS
+
+
+@dataclass(frozen=True, slots=True)
+class Reward:
+    """`each`: counted once for every step; `jump`: over transient variables, counted where they are set."""
+
+    name: str
+    each: Term
+    jump: Term | None
+
+
+@dataclass(frozen=True, slots=True)
+class Rewards:
+    """The rewards that properties ask for, and what is needed to say what they are."""
+
+    cast: Cast
+    scope: Scope  # transient variables stand for their values in a state
+    defaults: Mapping[str, Term]  # transient variables by unique name
+    edges: Mapping[str, list[RawEdge]]  # by component
+    vectors: tuple[Synchronisation, ...]
+    found: dict[str, Reward] = field(default_factory=dict)  # by what is accumulated, as text
+
+    def asked(self, expression: Node, accumulate: Node, wanted: str) -> str:
+        """The name of the reward that accumulates this expression; `wanted` is used if it has no name."""
+        ways = [entry.string() for entry in accumulate.entries()]
+        for entry, way in zip(accumulate.entries(), ways, strict=True):
+            if way == "time":
+                entry.refuse("`time` passes only in a model in continuous time", "accumulate steps or exit")
+            if way not in ("steps", "exit"):
+                entry.fail(f"unknown accumulation `{way}`", "write steps or exit")
+        if not ways:
+            accumulate.fail("nothing is accumulated", "write steps or exit")
+        key = json.dumps([sorted(set(ways)), expression.value], default=str, sort_keys=True)
+        if key not in self.found:
+            self.found[key] = self._reward(expression, set(ways), wanted)
+        return self.found[key].name
+
+    def _reward(self, node: Node, ways: set[str], wanted: str) -> Reward:
+        each: Term = Const(0)
+        jump: Term | None = None
+        if "exit" in ways:
+            each = read_term(node, self.scope, REAL)
+        if "steps" in ways:
+            jump = self._step_value(node)
+            base = fold(substitute(jump, self.defaults))
+            if ways == {"steps"} and base == Const(1) and not self._setters(node, jump):
+                return Reward(STEPS, base, None)
+            each = base if each == Const(0) else each if base == Const(0) else each + base
+            self._check_members(node, jump)
+        if each != Const(0) and self._counting() is None:
+            what = "no choice of automata counts every synchronised step exactly once"
+            node.refuse(what, "let one automaton take part in every synchronisation")
+        plain = node.value if isinstance(node.value, str) and len(ways) == 1 else f"{wanted} reward"
+        taken = {r.name for r in self.found.values()} | {STEPS}
+        while plain in taken:
+            plain += "_"
+        return Reward(plain, each, jump)
+
+    def _counting(self) -> set[tuple[str, str | None]] | None:
+        return counters([i.component for i in self.cast.instances], self.edges, self.vectors)
+
+    def _step_value(self, node: Node) -> Term:
+        """The expression over transient variables, which stand for themselves."""
+        names = {n: u for n, u in self.cast.names.items() if self.cast.variables[n].transient}
+        values = {**self.scope.values, **{n: Var(u) for n, u in names.items()}}
+        kinds = {**self.scope.kinds, **{u: self.cast.variables[n].kind for n, u in names.items()}}
+        term = read_term(node, replace(self.scope, values=values, kinds=kinds), REAL)
+        others = free_names(term) - set(self.defaults)
+        if others:
+            what = f"a reward of steps that depends on `{min(others)}`, which is not transient"
+            node.refuse(what, "tools disagree on whether it is read before or after the step; use `exit`")
+        return term
+
+    def _setters(self, node: Node, jump: Term) -> dict[tuple[str, str | None], set[str]]:
+        """Component and action of edges that set transient variables of the reward, and which."""
+        wanted = free_names(jump)
+        found: dict[tuple[str, str | None], set[str]] = {}
+        for component, edges in self.edges.items():
+            for edge in edges:
+                for destination in edge.destinations:
+                    names = wanted & set(destination.transient)
+                    if names:
+                        found.setdefault((component, edge.action), set()).update(names)
+                    if any(destination.transient[n] is None for n in names):
+                        what = "a reward that is set after the variables it depends on have changed"
+                        destination.node.refuse(what, "assign it with the lowest index")
+        return found
+
+    def _check_members(self, node: Node, jump: Term) -> None:
+        """Two members of one vector may add to a sum, but not set the same variable."""
+        setters = self._setters(node, jump)
+        components = [i.component for i in self.cast.instances]
+        for vector in self.vectors:
+            members = [
+                setters[c, a]
+                for c, a in zip(components, vector.actions, strict=True)
+                if a is not None and (c, a) in setters
+            ]
+            names = [n for member in members for n in member]
+            if len(set(names)) < len(names):
+                node.refuse("two automata set this reward in one step", "let one of them set it")
+            if len(members) > 1 and not _is_sum(jump):
+                node.refuse("two automata set parts of this reward, which is not a sum", "use a sum")
+
+    def edges_of(self, component: str) -> tuple[Edge, ...]:
+        """The edges of a component with all rewards."""
+        counting = {action for owner, action in self._counting() or () if owner == component}
+        return tuple(
+            Edge(
+                edge.source,
+                edge.action,
+                edge.guard,
+                outcomes=tuple(
+                    Outcome(
+                        d.probability,
+                        d.updates,
+                        self._amounts(component, edge, d, edge.action in counting),
+                        d.target,
+                    )
+                    for d in edge.destinations
+                ),
+            )
+            for edge in self.edges[component]
+        )
+
+    def _amounts(
+        self, component: str, edge: RawEdge, destination: Destination, counts: bool
+    ) -> tuple[tuple[str, Term], ...]:
+        amounts: list[tuple[str, Term]] = []
+        for reward in self.found.values():
+            amount: Term = Const(0)
+            if reward.name == STEPS:
+                continue
+            if reward.each != Const(0) and counts:
+                amount = self._here(reward.each, component, edge)
+            if reward.jump is not None and (added := self._added(reward.jump, destination)) != Const(0):
+                amount = added if amount == Const(0) else fold(amount + added)
+            if amount != Const(0):
+                amounts.append((reward.name, amount))
+        return tuple(amounts)
+
+    def _added(self, jump: Term, destination: Destination) -> Term:
+        """By how much the transient values of this destination raise the reward of the step."""
+        given = {n: t for n, t in destination.transient.items() if t is not None}
+        if not free_names(jump) & set(given):
+            return Const(0)
+        base = fold(substitute(jump, self.defaults))
+        value = fold(substitute(jump, {**self.defaults, **given}))
+        return value if base == Const(0) else fold(value - base)
+
+    def _here(self, term: Term, component: str, edge: RawEdge) -> Term:
+        key = location_key(component)
+        if key not in free_names(term):
+            return term
+        instance = next(i for i in self.cast.instances if i.component == component)
+        return fold(substitute(term, {key: Const(tuple(instance.locations.values()).index(edge.source))}))
+
+
+def _is_sum(term: Term) -> bool:
+    """Is every transient variable of the term a summand, perhaps multiplied by a constant?"""
+    match term:
+        case Const() | Var():
+            return True
+        case Apply(Op.ADD | Op.SUB | Op.NEG, args):
+            return all(_is_sum(a) for a in args)
+        case Apply(Op.MUL, args):
+            return sum(not isinstance(a, Const) for a in args) <= 1 and all(_is_sum(a) for a in args)
+        case Apply(Op.DIV, (top, Const())):
+            return _is_sum(top)
+        case _:
+            return False

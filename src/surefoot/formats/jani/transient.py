@@ -1,0 +1,90 @@
+"""Transient variables: no part of a state, but a value wherever they are read.
+
+In a state a transient variable has its initial value, unless the location of some automaton gives it another.
+During a step it has the value that was assigned last, in the order of the indices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from surefoot.formats.jani.document import Node
+from surefoot.formats.jani.expressions import Scope, read_term
+from surefoot.formats.jani.fold import fold
+from surefoot.formats.jani.instances import Cast, Instance
+from surefoot.problem.names import location_key, location_name
+from surefoot.problem.term import TRUE, Apply, Const, Op, Term, Var, equal, free_names, ite
+
+
+def location_test(instance: Instance, location: str) -> Term:
+    """The component is in this location, as a term over what a state holds."""
+    if len(instance.locations) == 1:
+        return TRUE
+    index = tuple(instance.locations.values()).index(location)
+    return equal(Var(location_key(instance.component)), index)
+
+
+def state_values(cast: Cast, scopes: Mapping[str, Scope]) -> dict[str, Term]:
+    """What each transient variable (by its unique name) is worth in a state."""
+    values: dict[str, Term] = {}
+    setters: dict[str, str] = {}
+    for name, declared in cast.all_variables():
+        if declared.transient and declared.initial is not None:
+            values[name] = declared.initial
+    for instance in cast.instances:
+        scope = without_transients(cast, instance, scopes[instance.component])
+        for location, node in reversed(list(instance.location_nodes())):
+            for name, value in _location_values(cast, instance, node, scope).items():
+                owner = setters.setdefault(name, instance.component)
+                if owner != instance.component:
+                    what = f"`{name}` gets values in the locations of both `{owner}`"
+                    node.refuse(f"{what} and `{instance.component}`", "let one automaton set it")
+                values[name] = fold(ite(location_test(instance, location), value, values[name]))
+    return values
+
+
+def without_transients(cast: Cast, instance: Instance, scope: Scope) -> Scope:
+    """The same scope, but transient variables may not be read."""
+    own = [n for n, d in instance.variables.items() if d.transient]
+    names = [*own, *(n for n, d in cast.variables.items() if d.transient)]
+    why = "a transient value that depends on a transient variable is not supported"
+    values = {n: t for n, t in scope.values.items() if n not in names}
+    return replace(scope, values=values, hidden={**scope.hidden, **dict.fromkeys(names, why)})
+
+
+def _location_values(cast: Cast, instance: Instance, node: Node, scope: Scope) -> dict[str, Term]:
+    fields = node.table(("name",), ("time-progress", "transient-values"))
+    found: dict[str, Term] = {}
+    for entry in fields["transient-values"].entries() if "transient-values" in fields else []:
+        row = entry.table(("ref", "value"))
+        if not isinstance(row["ref"].value, str):
+            row["ref"].refuse("a transient value for a part of an array", "give the whole array")
+        name = row["ref"].name()
+        declared = instance.variables.get(name) or cast.variables.get(name)
+        if declared is None or not declared.transient:
+            row["ref"].fail(f"`{name}` is not a transient variable", "declare it as transient")
+        unique = instance.names.get(name) or cast.names[name]
+        if unique in found:
+            row["ref"].fail(f"`{name}` gets two values in one location", "keep one of them")
+        found[unique] = read_term(row["value"], scope, declared.kind)
+    return found
+
+
+def for_properties(cast: Cast, term: Term) -> Term:
+    """The same term with `at(component, location)` instead of tests on the number of a location."""
+    keys = {location_key(i.component): i for i in cast.instances if len(i.locations) > 1}
+    if not keys.keys() & free_names(term):
+        return term
+
+    def rewritten(part: Term) -> Term:
+        match part:
+            case Apply(Op.EQ, (Var(key), Const(int() as index))) if key in keys:
+                place = tuple(keys[key].locations.values())[index]
+                return Var(location_name(keys[key].component, place))
+            case Apply(op, args):
+                return Apply(op, tuple(rewritten(a) for a in args))
+            case _:
+                return part
+
+    return rewritten(term)
