@@ -35,7 +35,8 @@ from benchmarks.mutation.execution_mutations import (  # noqa: E402
 from benchmarks.mutation.execution_truth import NotFinite, is_false  # noqa: E402
 from surefoot.certify.checker.check import check  # noqa: E402
 from surefoot.certify.checker.claim import Places  # noqa: E402
-from surefoot.certify.checker.execution.obligations import obligations, read_argument  # noqa: E402
+from surefoot.certify.checker.execution.argument import read_argument  # noqa: E402
+from surefoot.certify.checker.execution.obligations import obligations  # noqa: E402
 from surefoot.certify.checker.execution.problem import read_problem  # noqa: E402
 from surefoot.certify.checker.number import BadCertificate, Refused  # noqa: E402
 from surefoot.certify.execution.prove import certificate  # noqa: E402

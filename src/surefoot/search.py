@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
+from surefoot.certify.evidence import IN_REALS, Evidence, aided
+from surefoot.certify.execution.argument import Aid
 from surefoot.certify.replay import replay
 from surefoot.engines.dependence import needed_inputs
 from surefoot.engines.invariants import Search, confirmed, grid, refined, tipping_point
@@ -22,6 +24,7 @@ from surefoot.problem.show import show
 from surefoot.problem.term import Term, Var
 from surefoot.run import arithmetic_of, in_reals_only, unanswered, verify
 from surefoot.transform.abstraction import Abstraction, Freed, abstract
+from surefoot.transform.discretise import discretise
 from surefoot.transform.naming import shown_inputs
 from surefoot.transform.obligations import assuming, never_left
 from surefoot.transform.span import Span
@@ -42,7 +45,6 @@ from surefoot.verdict.verdict import (
 from surefoot.work.budget import Budget
 
 SEARCHING = 0.6  # of the time; the rest is for the certificate of what was found
-IN_REALS = "proved for exact real arithmetic only"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,10 @@ class Asking:
     def rest(self, part: float = 1.0) -> Budget:
         """A budget of all the time that is left, or of a part of it."""
         return Budget(self.budget.remaining() * part, self.budget.seed, self.budget.progress)
+
+    def certified(self, problem: Problem, holds: Holds, aid: Aid) -> Evidence:
+        """What holds of the problem as it looks with an aid, certified of the problem itself."""
+        return aided(discretise(problem)[0], holds, aid, self.inputs, self.rest())
 
     def result(self, problem: Problem, verdict: Verdict, certified: bool, how: str, *notes: str) -> Result:
         plain = unanswered(problem, verdict, self.budget, self.inputs, self.source)
@@ -193,16 +199,18 @@ def verify_assuming(problem: Problem, invariant: Term, asking: Asking) -> Result
         case _:
             why = f"the assumed invariant {text} could not be proved"
             return asking.result(problem, Unknown(Reason.INCOMPLETE, why), False, first.engine)
-    result = asking.decide(assuming(problem, invariant), asking.rest())
+    result = asking.sketch(assuming(problem, invariant), asking.rest(SEARCHING))
     note = f"with the invariant {text}, which was proved first ({_word(first)})"
     match result.verdict:
         case Violated(trace):
             return _replayed(problem, trace, result, asking, note)
-        case Proved(arithmetic="proved-real"):
-            return asking.result(problem, Unknown(Reason.NUMERICS, IN_REALS), False, result.engine, note)
-        case Proved() | Holds():
-            verdict = _carried(result, f"with an invariant that was proved first: {text}")
-            return asking.result(problem, verdict, False, result.engine, note, _certificate_note(result))
+        case Holds() as holds:
+            carried = _carried(holds, f"with an invariant that was proved first: {text}")
+            found = Evidence(carried, False, ("not certified: the assumed invariant has no certificate",))
+            if isinstance(first.verdict, Proved):
+                aid = Aid(invariant=first.verdict.certificate)
+                found = asking.certified(problem, carried, aid)
+            return asking.result(problem, found.verdict, found.certified, result.engine, note, *found.notes)
         case other:
             return asking.result(problem, other, False, result.engine, note)
 
@@ -221,20 +229,9 @@ def _replayed(problem: Problem, trace: Trace, result: Result, asking: Asking, no
     return asking.result(problem, Violated(trace), True, result.engine, note)
 
 
-def _carried(result: Result, how: str) -> Holds:
-    """What was proved of another problem, as a statement about this one."""
-    match result.verdict:
-        case Holds(up_to, by, as_asked, inner):
-            return Holds(up_to, by, as_asked, f"{how}; {inner}" if inner else how)
-        case _:
-            return Holds(None, "the transformation", True, how)
-
-
-def _certificate_note(result: Result) -> str:
-    if not result.certified:
-        return ""
-    what = "the checker accepts the proof of the transformed problem"
-    return f"{what}; that this stands for the problem itself is not certified"
+def _carried(holds: Holds, how: str) -> Holds:
+    """What holds of another problem, as a statement about this one."""
+    return replace(holds, how=f"{how}; {holds.how}" if holds.how else how)
 
 
 def verify_abstracted(
@@ -250,18 +247,21 @@ def verify_abstracted(
         if (refused := _unproved_range(problem, index, span, asking)) is not None:
             return refused
     made = abstract(problem, freed)
-    result = asking.decide(made.problem, asking.rest(0.5))
+    result = asking.sketch(made.problem, asking.rest(0.5))
     match result.verdict:
-        case Proved(arithmetic="proved-real"):
-            note = f"with {made.words()} {IN_REALS}: all inputs were used"
-        case Proved() | Holds():
-            return _with_fewer(problem, made, result, asking)
+        case Holds() as holds:
+            fewer = _with_fewer(problem, made, holds, result.engine, asking)
+            if not isinstance(fewer.verdict, Unknown):
+                return fewer
+            note = f"with {made.words()} {fewer.verdict.detail}: all inputs were used"
         case Violated(trace):
             real = made.concrete(trace)
             if (why := replay(problem, real)) is None:
                 note = f"found with {made.words()}; the trace replays on the problem itself"
                 return asking.result(problem, Violated(real), True, result.engine, note)
             note = f"with {made.words()} there is a trace, but it is spurious ({why}): all inputs were used"
+        case Unknown(Reason.NUMERICS, detail):
+            note = f"with {made.words()} {detail}: all inputs were used"
         case _:
             note = f"with {made.words()} there was no answer: all inputs were used"
     original = asking.decide(problem, asking.rest())
@@ -278,12 +278,13 @@ def _unproved_range(problem: Problem, index: int, span: Span, asking: Asking) ->
     return asking.result(problem, Unknown(Reason.INCOMPLETE, why), False, result.engine)
 
 
-def _with_fewer(problem: Problem, made: Abstraction, result: Result, asking: Asking) -> Result:
-    verdict = _carried(result, f"proved with {made.words()}")
-    names = shown_inputs(made.kept, problem)
-    depends = f"depends only on: {names}"
+def _with_fewer(problem: Problem, made: Abstraction, holds: Holds, how: str, asking: Asking) -> Result:
+    """What holds with fewer inputs, certified of the problem itself."""
+    carried = _carried(holds, f"proved with {made.words()}")
+    found = asking.certified(problem, carried, Aid(*made.ranges()))
+    depends = f"depends only on: {shown_inputs(made.kept, problem)}"
     carry = "the other inputs may be anything within their ranges at every step, so every run is covered"
-    return asking.result(problem, verdict, False, result.engine, depends, carry, _certificate_note(result))
+    return asking.result(problem, found.verdict, found.certified, how, depends, carry, *found.notes)
 
 
 def _automatic(problem: Problem, asking: Asking, ranges: Mapping[int, Span]) -> Result:
@@ -299,8 +300,9 @@ def _automatic(problem: Problem, asking: Asking, ranges: Mapping[int, Span]) -> 
         note = f"depends on every input, as far as {needed.questions} questions tell"
         return replace(original, notes=(*original.notes, note), seconds=asking.budget.elapsed())
     made = needed.abstraction
-    again = asking.decide(made.problem, asking.rest())
-    if answered(again.verdict, again.certified) in ("refuted", "vacuous"):
+    assert isinstance(needed.result.verdict, Holds)
+    found = asking.certified(problem, needed.result.verdict, Aid(*made.ranges()))
+    if isinstance(found.verdict, Unknown):
         note = "the inputs that a proof needs are not known: an answer was not confirmed"
         return replace(original, notes=(*original.notes, note), seconds=asking.budget.elapsed())
     how = "no proof without any of these" if needed.complete else "perhaps on fewer: the time ran out"
@@ -308,13 +310,18 @@ def _automatic(problem: Problem, asking: Asking, ranges: Mapping[int, Span]) -> 
         f"{shown_inputs(made.kept, problem)} ({how})" if made.kept else "nothing but the ranges of the inputs"
     )
     note = f"proved with {made.words()} as well; depends only on: {names}"
-    rests = (
-        _certificate_note(again) or "the proof with fewer inputs is the word of the solver: no certificate"
+    rests = f"of the proof with fewer inputs, {found.notes[0]}" if found.notes else ""
+    verdict, certified = original.verdict, original.certified
+    if found.certified:
+        verdict, certified = found.verdict, True
+    notes = tuple(n for n in (*original.notes, note, rests) if n)
+    return replace(
+        original, verdict=verdict, certified=certified, notes=notes, seconds=asking.budget.elapsed()
     )
-    return replace(original, notes=(*original.notes, note, rests), seconds=asking.budget.elapsed())
 
 
 __all__ = [
+    "IN_REALS",
     "Asking",
     "find_invariant",
     "find_tipping_point",

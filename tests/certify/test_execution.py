@@ -14,7 +14,7 @@ from tests.laws.test_execution_laws import satisfied
 
 from surefoot.certify.checker.check import Verdict, check
 from surefoot.certify.checker.claim import Places
-from surefoot.certify.checker.execution.obligations import Argument as Read
+from surefoot.certify.checker.execution.argument import Argument as Read
 from surefoot.certify.checker.execution.obligations import obligations
 from surefoot.certify.checker.execution.problem import read_problem
 from surefoot.certify.checker.number import BadCertificate

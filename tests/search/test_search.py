@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import pytest
 
+from surefoot.certify.execution.canonical import canonical
 from surefoot.engines.bmc import Bmc
 from surefoot.engines.induction import Induction
 from surefoot.errors import InvalidProblem
@@ -88,10 +90,12 @@ def ignoring() -> Problem:
 
 def test_a_proof_with_fewer_inputs_carries_over() -> None:
     result = verify_abstracted(ignoring(), Freed(frozenset({1})), Asking((Bmc(), Induction()), Budget(60)))
-    assert isinstance(result.verdict, Holds)
-    assert result.verdict.how.startswith("proved with 1 of 2 inputs")
+    assert isinstance(result.verdict, Proved)
+    assert result.certified
     assert "depends only on: x1" in result.notes
-    assert not result.certified
+    claim: Any = result.verdict.certificate.content["claim"]
+    assert claim["problem"] == canonical(ignoring())  # the original, not the abstraction
+    assert claim["argument"]["free"] == {"inputs": [[1, -1, 1]], "outputs": []}
 
 
 def test_inputs_that_a_proof_needs_are_found() -> None:
@@ -124,12 +128,13 @@ def test_a_freed_output_is_anything_in_a_range_that_was_proved() -> None:
     problem = replace(ignoring(), property=Never(Var("x1") > 2))
     asking = Asking((Bmc(), Induction()), Budget(60))
     result = verify_abstracted(problem, Freed(outputs=frozenset({0})), asking)
-    assert isinstance(result.verdict, Holds)
-    assert result.verdict.how.startswith("proved with 2 of 2 inputs and 0 of 1 outputs")
+    assert isinstance(result.verdict, Proved)
     narrow = Freed(outputs=frozenset({0}), output_ranges={0: Span(*FIRST)})
     result = verify_abstracted(problem, narrow, Asking((Bmc(), Induction()), Budget(60)))
     assert isinstance(result.verdict, Unknown)
     assert "could not be proved" in result.verdict.detail
     right = Freed(outputs=frozenset({0}), output_ranges={0: Span(Fraction(-3), Fraction(5))})
     result = verify_abstracted(problem, right, Asking((Bmc(), Induction()), Budget(60)))
-    assert isinstance(result.verdict, Holds)
+    assert isinstance(result.verdict, Proved)
+    claim: Any = result.verdict.certificate.content["claim"]
+    assert claim["argument"]["free"]["outputs"] == [[0, -3, 5]]

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from surefoot.certify.execution.argument import Aid
 from surefoot.certify.execution.canonical import canonical
 from surefoot.certify.execution.prove import about_runs, certificate
 from surefoot.certify.files import about_files, rejection, without_controls
@@ -31,6 +32,7 @@ from surefoot.work.budget import Budget
 
 LEAST_SECONDS = 10.0  # for a proof, on top of so many times the time of the search
 TIMES = 4.0
+IN_REALS = "proved for exact real arithmetic only"
 LONGEST = 8  # for an argument that no engine has asked for
 
 
@@ -65,14 +67,22 @@ def certify(
                 claimed = Certificate(found.kind, content)
                 return _checked(claimed, arithmetic, otherwise, budget)
             return _about_the_start(problem, verdict, otherwise, inputs, budget)
-        case Holds(as_asked=True, argument=Argument() as argument):
-            for attempt in (argument, *_other_arguments(problem.property, argument)):
-                claimed = proof_about_runs(problem, attempt, inputs, budget)
-                if isinstance(claimed, Certificate):
-                    break
-            return _checked(claimed, "proved", verdict, budget)
+        case Holds(as_asked=True, argument=Argument()):
+            return aided(problem, verdict, Aid(), inputs, budget)
         case _:
             return Evidence(verdict, False)
+
+
+def aided(problem: Problem, holds: Holds, aid: Aid, inputs: Mapping[str, str], budget: Budget) -> Evidence:
+    """What an engine holds of the problem as it looks with an aid, proved of the problem itself."""
+    argument = holds.argument
+    if argument is None or not holds.as_asked:
+        return Evidence(holds, False)
+    for attempt in (argument, *_other_arguments(problem.property, argument)):
+        claimed = proof_about_runs(problem, attempt, inputs, budget, aid=aid)
+        if isinstance(claimed, Certificate):
+            break
+    return _checked(claimed, "proved", holds, budget)
 
 
 def uncertified(problem: Problem, verdict: Verdict, solver: str) -> Evidence:
@@ -81,9 +91,9 @@ def uncertified(problem: Problem, verdict: Verdict, solver: str) -> Evidence:
         case Violated():
             return certify(problem, verdict, solver, {}, {}, Budget())
         case Proved(_, "proved"):
-            return Evidence(Holds(0, solver, as_asked=True), False)
+            return Evidence(Holds(0, solver, as_asked=True, argument=Argument("unrolled", 0)), False)
         case Proved():
-            return Evidence(Unknown(Reason.NUMERICS, "shown in real arithmetic only"), False)
+            return Evidence(Unknown(Reason.NUMERICS, IN_REALS), False)
         case _:
             return Evidence(verdict, False)
 
@@ -98,7 +108,8 @@ def _about_the_start(
     except Unsupported as why:
         return _checked(str(why), proved.arithmetic, otherwise, budget)
     shown = [{"obligation": "violation", "steps": 0, "cases": without_controls(content)}]
-    restated = about_runs(written, argument, shown) | {"arithmetic": content["arithmetic"]}
+    said = {"kind": argument.kind, "steps": argument.steps}
+    restated = about_runs(written, said, shown, str(content["arithmetic"]))
     evidence = _checked(Certificate("execution", restated), proved.arithmetic, otherwise, budget)
     if not isinstance(evidence.verdict, Unknown):
         return evidence
@@ -125,6 +136,7 @@ def proof_about_runs(
     inputs: Mapping[str, str],
     budget: Budget,
     arithmetic: str = "proved",
+    aid: Aid | None = None,
 ) -> Certificate | str:
     """A certificate that has the problem and the argument in it, or why there is none."""
     seconds = min(budget.remaining(), LEAST_SECONDS + TIMES * budget.elapsed())
@@ -134,7 +146,7 @@ def proof_about_runs(
     except Unsupported as why:
         return str(why)
     single = "float32" if arithmetic == "proved" else "real"
-    return certificate(problem, written, argument, allowed, single)
+    return certificate(problem, written, argument, allowed, single, aid)
 
 
 def _checked(claimed: Certificate | str, arithmetic: str, otherwise: Holds, budget: Budget) -> Evidence:

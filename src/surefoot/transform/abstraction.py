@@ -39,7 +39,7 @@ from surefoot.problem.problem import Problem
 from surefoot.problem.semantics import Move
 from surefoot.problem.show import show
 from surefoot.problem.term import Var
-from surefoot.transform.span import Span, term_span
+from surefoot.transform.span import Span, span_of, term_span
 from surefoot.verdict.verdict import Trace
 
 
@@ -68,6 +68,20 @@ class Abstraction:
         moves = tuple(_without(m, self.added) for m in trace.moves)
         return Trace(states, moves, trace.loop)
 
+    def ranges(self) -> tuple[dict[int, Span], dict[int, Span]]:
+        """In which a free input is, if wider than its term needs, and in which a free output is.
+
+        That of an output has some room, which a proof that the network keeps it may need.
+        """
+        kinds = {v.name: v.kind for v in self.problem.environment.variables}
+        policy = network_policy(self.problem)
+        added = policy.observe[len(self.kept) + len(self.freed.inputs) :]
+        spans = [_with_room(kinds[t.name]) for t in added if isinstance(t, Var)]
+        inputs = {i: self.freed.ranges.get(i, Span()) for i in self.freed.inputs}
+        return inputs, dict(zip(sorted(self.freed.outputs), spans, strict=True)) | dict(
+            self.freed.output_ranges
+        )
+
     def words(self) -> str:
         """How much of the policy is left, in a few words."""
         policy = self.problem.policy
@@ -79,12 +93,22 @@ class Abstraction:
         return " and ".join(parts)
 
 
+def _with_room(kind: Kind) -> Span:
+    span = span_of(kind)
+    assert span is not None
+    assert span.low is not None
+    assert span.high is not None
+    room = (span.high - span.low + 1) * ROOM
+    return Span(span.low - room, span.high + room)
+
+
 def _without(move: Move, added: frozenset[str]) -> Move:
     chosen = {n: v for n, v in move.chosen.items() if n.removeprefix(NEXT) not in added}
     return Move(move.transition, move.outcomes, chosen)
 
 
 NEXT = "next_"
+ROOM = Fraction(1, 2**16)  # of the width of a range
 
 
 def abstract(problem: Problem, freed: Freed) -> Abstraction:

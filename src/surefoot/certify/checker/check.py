@@ -10,7 +10,8 @@ from typing import Any, NoReturn
 
 from .bounds.state import Contents, Kernel
 from .claim import Places, read_claim
-from .execution.obligations import described, obligations, read_argument
+from .execution.argument import read_argument
+from .execution.obligations import described, obligations
 from .execution.problem import MOST_STEPS, read_problem
 from .execution.range import check_overflow
 from .file import file_bytes, shown, unpacked

@@ -15,13 +15,16 @@ from typing import Any
 import numpy as np
 
 from surefoot.certify.checker.claim import Places
-from surefoot.certify.checker.execution.obligations import Obligation, obligations, read_argument
+from surefoot.certify.checker.execution.argument import read_argument
+from surefoot.certify.checker.execution.obligations import Obligation, obligations
+from surefoot.certify.checker.execution.problem import Problem as Read
 from surefoot.certify.checker.execution.problem import read_problem
 from surefoot.certify.checker.number import BadCertificate, Refused
 from surefoot.certify.checker.proof.cases import choose, conjuncts
 from surefoot.certify.checker.query import Formula, Variable, form, inner
 from surefoot.certify.checker.query import Linear as Form
 from surefoot.certify.checker.query import Query as Derived
+from surefoot.certify.execution.argument import Aid, shown_before, stated
 from surefoot.certify.execution.policy import decided
 from surefoot.errors import SurefootError, Unsupported
 from surefoot.network.rounding import error_bounds
@@ -47,38 +50,54 @@ def certificate(
     argument: Argument,
     budget: Budget,
     arithmetic: str = "float32",
+    aid: Aid | None = None,
 ) -> Certificate | str:
     """A certificate for the canonical problem, or the reason why there is none.
 
     `arithmetic`: "float32", or "real" for networks that are evaluated without any rounding.
     """
+    aid = Aid() if aid is None else aid
     try:
-        _, behind = decided(problem.policy)
-        network = None if behind is None else behind.network
-        wanted = obligations(read_problem(written, Places(Path())), read_argument(_said(argument)))
-        shown = []
-        for number, obligation in enumerate(wanted):
-            budget.progress(f"proving obligation {number + 1} of {len(wanted)}")
-            cases = _proof(obligation, network, budget, arithmetic)
-            shown.append({"obligation": obligation.name, "steps": obligation.steps, "cases": cases})
+        read = read_problem(written, Places(Path()))
+        said = stated(argument, aid, read, [])
+        shown = _shown(problem, read, said, shown_before(aid), budget, arithmetic)
     except (Refused, BadCertificate, SurefootError) as error:
         return str(error)
-    return Certificate("execution", about_runs(written, argument, shown) | {"arithmetic": arithmetic})
+    return Certificate("execution", about_runs(written, said, shown, arithmetic))
 
 
-def about_runs(written: Mapping[str, Any], argument: Argument, shown: list[dict[str, Any]]) -> dict[str, Any]:
+def about_runs(
+    written: Mapping[str, Any], said: Mapping[str, Any], shown: list[dict[str, Any]], arithmetic: str
+) -> dict[str, Any]:
     """The content of a certificate about the runs of a canonical problem."""
     return {
         "surefoot-certificate": 1,
-        "claim": {"kind": "execution", "problem": written, "argument": _said(argument)},
-        "arithmetic": "float32",
+        "claim": {"kind": "execution", "problem": written, "argument": said},
+        "arithmetic": arithmetic,
         "obligations": shown,
     }
 
 
-def _said(argument: Argument) -> dict[str, object]:
-    more = {} if argument.good is None else {"good": argument.good}
-    return {"kind": argument.kind, "steps": argument.steps, **more}
+def _shown(
+    problem: Problem,
+    read: Read,
+    said: Mapping[str, Any],
+    before: Mapping[tuple[str, int], list[dict[str, Any]]],
+    budget: Budget,
+    arithmetic: str,
+) -> list[dict[str, Any]]:
+    """A proof of every obligation; `Unsupported` says which one has none."""
+    _, behind = decided(problem.policy)
+    network = None if behind is None else behind.network
+    wanted = obligations(read, read_argument(said))
+    shown = []
+    for number, obligation in enumerate(wanted):
+        budget.progress(f"proving obligation {number + 1} of {len(wanted)}")
+        cases = before.get((obligation.name, obligation.steps))
+        if cases is None:
+            cases = _proof(obligation, network, budget, arithmetic)
+        shown.append({"obligation": obligation.name, "steps": obligation.steps, "cases": cases})
+    return shown
 
 
 def _proof(

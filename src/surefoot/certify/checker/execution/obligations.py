@@ -7,25 +7,19 @@ after the other; `induction` at sequences of states from anywhere, and at the ru
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 
-from ..number import BadCertificate, integer, record
+from ..number import BadCertificate
 from ..query import Formula, Query
-from .formula import all_of
-from .problem import MOST_STEPS, Problem
+from .argument import Argument
+from .formula import all_of, compare, some_of
+from .problem import Problem, Property
+from .range import check_free
 from .state import Moment
-from .unroll import escape, run_query
+from .unroll import are_different, escape, run_query
 
 Last = Callable[[int], tuple[Formula, ...]]  # a condition about the runs of so many steps
-
-
-@dataclass(frozen=True, slots=True)
-class Argument:
-    """`steps`: how far runs are unrolled, or k of an induction; `good`: states of which one must be good."""
-
-    kind: str  # "unrolled" or "induction"
-    steps: int
-    good: int | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,20 +29,29 @@ class Obligation:
     query: Query
 
 
-def read_argument(data: object) -> Argument:
-    entry = record(data, frozenset({"kind", "steps"}), frozenset({"good"}), "argument")
-    if entry["kind"] not in ("unrolled", "induction"):
-        raise BadCertificate("argument: neither `unrolled` nor `induction`")
-    steps = integer(entry["steps"], 0, MOST_STEPS, "steps")
-    good = integer(entry["good"], 1, MOST_STEPS, "good") if "good" in entry else None
-    return Argument(entry["kind"], steps, good)
-
-
 def obligations(problem: Problem, argument: Argument) -> list[Obligation]:
     """All that has to be shown; raises `BadCertificate` where the argument does not fit the property."""
-    if argument.kind == "unrolled":
-        return list(_unrolled(problem, argument))
-    return list(_induction(problem, argument))
+    return list(_all(problem, argument))
+
+
+def _all(problem: Problem, argument: Argument) -> Iterator[Obligation]:
+    """First what justifies the aids of the argument, then what it says of the problem with their help."""
+    check_free(problem, argument.free)
+    for number, (low, high) in argument.free.outputs.items():
+        said = {f"output[{number}]@0": Fraction(1)}
+        outside = some_of((compare("<", said, {"": low}), compare("<", {"": high}, said)))
+        yield _anywhere(problem, f"range of output {number}", 0, (outside,))
+    aided = replace(problem, free=argument.free)
+    if argument.assuming is not None:
+        never = argument.assuming.never
+        lemma = replace(problem, property=Property("never", never))
+        for shown in _all(lemma, argument.assuming.argument):
+            query = replace(shown.query, origin=f"assumed: {shown.query.origin}")
+            yield Obligation(f"assumed/{shown.name}", shown.steps, query)
+        aided = replace(aided, never=never)
+    if argument.different and (problem.property.kind != "never" or problem.property.steps is not None):
+        raise BadCertificate("argument: only for `never` without a number of steps do simple paths suffice")
+    yield from (_unrolled if argument.kind == "unrolled" else _induction)(aided, argument)
 
 
 def _unrolled(problem: Problem, argument: Argument) -> Iterator[Obligation]:
@@ -61,7 +64,8 @@ def _unrolled(problem: Problem, argument: Argument) -> Iterator[Obligation]:
         if not bounded or t < last:
             yield _from_start(problem, "escape", t, lambda t: (*_open(problem, t), escape(_at(problem, t))))
     if not bounded:
-        yield _from_start(problem, "longer", last, lambda t: _open(problem, t))
+        simple = _different(problem, argument, last)
+        yield _from_start(problem, "longer", last, lambda t: (*_open(problem, t), *simple))
 
 
 def _induction(problem: Problem, argument: Argument) -> Iterator[Obligation]:
@@ -74,8 +78,9 @@ def _induction(problem: Problem, argument: Argument) -> Iterator[Obligation]:
         yield _from_start(problem, "violation", t, lambda t: _violation(problem, t))
         yield _from_start(problem, "escape", t, lambda t: (escape(_at(problem, t)),))
     before = [_at(problem, t).condition(False) for t in range(k - 1)] if asked.kind == "never" else []
-    yield _anywhere(problem, "step/violation", k - 1, (*before, *_violation(problem, k - 1)))
-    yield _anywhere(problem, "step/escape", k - 1, (*before, escape(_at(problem, k - 1))))
+    simple = _different(problem, argument, k - 1)
+    yield _anywhere(problem, "step/violation", k - 1, (*before, *_violation(problem, k - 1), *simple))
+    yield _anywhere(problem, "step/escape", k - 1, (*before, escape(_at(problem, k - 1)), *simple))
     if argument.good is not None:
         none = tuple(_at(problem, t).condition(False) for t in range(argument.good))
         yield _anywhere(problem, "step/none good", argument.good - 1, none)
@@ -107,13 +112,26 @@ def _open(problem: Problem, last: int) -> tuple[Formula, ...]:
     return tuple(_at(problem, t).condition(False) for t in range(last + 1))
 
 
+def _different(problem: Problem, argument: Argument, last: int) -> tuple[Formula, ...]:
+    """The states of a sequence that are not the same, as the argument has it."""
+    if any(late > last for _, late in argument.different):
+        raise BadCertificate("argument: different states at a time that is not looked at")
+    return tuple(are_different(_at(problem, i), _at(problem, j)) for i, j in argument.different)
+
+
+def _assumed(problem: Problem, steps: int) -> Iterator[Formula]:
+    """What no run meets is met at no time."""
+    return (_at(problem, t).says(problem.never, False) for t in range(steps + 1))
+
+
 def _from_start(problem: Problem, name: str, steps: int, what: Last) -> Obligation:
-    parts = (_at(problem, 0).initial(), *what(steps))
+    parts = (_at(problem, 0).initial(), *what(steps), *_assumed(problem, steps))
     return Obligation(name, steps, run_query(problem, steps, parts, f"{name} after {steps} steps"))
 
 
 def _anywhere(problem: Problem, name: str, steps: int, parts: tuple[Formula, ...]) -> Obligation:
-    return Obligation(name, steps, run_query(problem, steps, (all_of(parts),), f"{name}, {steps + 1} states"))
+    whole = all_of((*parts, *_assumed(problem, steps)))
+    return Obligation(name, steps, run_query(problem, steps, (whole,), f"{name}, {steps + 1} states"))
 
 
 def described(problem: Problem, argument: Argument) -> str:
@@ -122,4 +140,9 @@ def described(problem: Problem, argument: Argument) -> str:
     span = "" if asked.steps is None else f" in states {asked.after} to {asked.steps}"
     if argument.kind == "induction":
         how = f"by induction with k = {max(argument.steps, argument.good or 0)}"
+    how += " over simple paths" if argument.different else ""
+    how += " with an invariant that is shown as well" if argument.assuming is not None else ""
+    inputs, outputs = len(argument.free.inputs), len(argument.free.outputs)
+    if inputs or outputs:
+        how += f" while {inputs} inputs and {outputs} outputs of the network may be anything in their ranges"
     return f"{asked.kind}{span}, {how}"

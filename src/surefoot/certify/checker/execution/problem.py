@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -55,6 +56,14 @@ class Property:
     after: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Free:
+    """By number, inputs and outputs of the network that may be anything between two ends, at every time."""
+
+    inputs: Mapping[int, tuple[Fraction, Fraction]] = field(default_factory=dict)
+    outputs: Mapping[int, tuple[Fraction, Fraction]] = field(default_factory=dict)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Problem:
     name: str
@@ -71,6 +80,8 @@ class Problem:
     owns: tuple[str, ...]  # all actions of the policy
     property: Property
     uncertified: tuple[str, ...]
+    free: Free = field(default_factory=Free)  # as an argument looks at the problem; so is the next
+    never: Term = False  # a condition that no run meets
 
 
 def read_problem(data: object, places: Places) -> Problem:

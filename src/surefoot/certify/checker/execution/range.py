@@ -1,4 +1,8 @@
-"""That the policy's network has a value in every state: no float32 evaluation of it overflows anywhere."""
+"""What the policy's network may read in the states within the declared ranges.
+
+Nothing of it makes a float32 evaluation overflow, so the network has a value in every state; and all of it
+lies in the ranges of those inputs that an argument lets be free.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +12,10 @@ from ..bounds.box import root
 from ..bounds.problem import Problem as Values
 from ..bounds.problem import number_values
 from ..bounds.state import Grid
-from ..number import Refused
+from ..number import BadCertificate, Refused
 from ..query import Call, Variable
 from .formula import line_range
-from .problem import Problem
+from .problem import Free, Problem
 from .state import Moment
 from .term import value
 
@@ -23,19 +27,33 @@ def check_overflow(problem: Problem) -> None:
     if problem.network is None:
         return
     start = Moment(problem, 0)
-    bounds = {v.name: (v.low, v.high) for v in start.declared()}
     if any(v.low is not None and v.high is not None and v.low > v.high for v in problem.variables):
         return  # there is no state at all
-    inputs, plain = [], start.plain
-    for number, seen in enumerate(problem.observe):
-        ends = [line_range(line, bounds) for _, line in value(seen, plain)]
-        lows, highs = (
-            [low for low, _ in ends if low is not None],
-            [high for _, high in ends if high is not None],
-        )
-        if len(lows) < len(ends) or len(highs) < len(ends):
-            raise Refused(f"observed term {number} has no bounds")
-        inputs.append(Variable(f"input[{number}]", min(lows), max(highs), "real"))
+    spans = [observed(problem, number) for number in range(len(problem.observe))]
+    inputs = [Variable(f"input[{number}]", *ends, "real") for number, ends in enumerate(spans)]
     call = Call(problem.network, tuple({v.name: Fraction(1)} for v in inputs), start.outputs)
     values = number_values(tuple(inputs), [call]).values
     root(Grid(Values(tuple(inputs), tuple(values), (), (frozenset(),), True), _BITS, {}))
+
+
+def observed(problem: Problem, number: int) -> tuple[Fraction, Fraction]:
+    """Between which numbers an observed term lies in every state within the declared ranges."""
+    start = Moment(problem, 0)
+    bounds = {v.name: (v.low, v.high) for v in start.declared()}
+    ends = [line_range(line, bounds) for _, line in value(problem.observe[number], start.plain)]
+    lows, highs = [low for low, _ in ends if low is not None], [high for _, high in ends if high is not None]
+    if len(lows) < len(ends) or len(highs) < len(ends):
+        raise Refused(f"observed term {number} has no bounds")
+    return min(lows), max(highs)
+
+
+def check_free(problem: Problem, free: Free) -> None:
+    """Refuse unless a free input may be all that its term may be; outputs have obligations of their own."""
+    if any(number >= len(problem.observe) for number in free.inputs):
+        raise BadCertificate("argument: a free input that the network does not have")
+    if any(number >= problem.outputs for number in free.outputs):
+        raise BadCertificate("argument: a free output that the network does not have")
+    for number, (low, high) in free.inputs.items():
+        least, most = observed(problem, number)
+        if least < low or high < most:
+            raise Refused(f"free input {number}: its range does not contain all that the network may read")

@@ -14,7 +14,7 @@ from functools import cached_property
 from ..query import Formula, Linear, Variable
 from .formula import FALSE, TRUE, all_of, compare, some_of
 from .problem import Control, Declared, Problem
-from .term import Number, Scope, Truth, constant, mentioned, truth, value, variable
+from .term import Number, Scope, Term, Truth, constant, mentioned, truth, value, variable
 
 _ONE = Fraction(1)
 
@@ -52,17 +52,42 @@ class Moment:
         """The variables of this time: state, outputs, picks."""
         for v in self.problem.variables:
             yield Variable(self.at(v.name), v.low, v.high, _plain(v.kind))
-        for name in self.outputs:
-            yield Variable(name, None, None, "real")
+        ends = self.problem.free.outputs
+        for number, name in enumerate(self.outputs):
+            low, high = ends.get(number, (None, None))
+            yield Variable(name, low, high, "real")
         for choice, name in chosen_names(self.problem).items():
             yield Variable(self.at(name), choice.low, choice.high, _plain(choice.kind))
+        for number, (least, most) in self.problem.free.inputs.items():
+            yield Variable(self.free_input(number), least, most, self._read_kind(number))
+        for number in ends:
+            yield Variable(self.computed[number], None, None, "real")
+
+    # Inputs and outputs of the network that are free: nothing ties them to what the network reads or says.
+
+    def free_input(self, number: int) -> str:
+        return self.at(f"input[{number}]")
+
+    @property
+    def computed(self) -> tuple[str, ...]:
+        """What the network computes; a free output is another number than that."""
+        free = self.problem.free.outputs
+        return tuple(self.at(f"computed[{i}]") if i in free else o for i, o in enumerate(self.outputs))
+
+    def _read_kind(self, number: int) -> str:
+        """What stands for a variable alone is a number of its kind."""
+        seen = self.problem.observe[number]
+        return next((_plain(v.kind) for v in self.problem.variables if seen == ("name", v.name)), "real")
 
     def initial(self) -> Formula:
         return truth(self.problem.initial, True, self.plain)
 
     def condition(self, wanted: bool) -> Formula:
         """The property's condition may be `wanted` in this state."""
-        asked = self.problem.property.condition
+        return self.says(self.problem.property.condition, wanted)
+
+    def says(self, asked: Term, wanted: bool) -> Formula:
+        """A condition about state, policy and what it picks may be `wanted` in this state."""
         raw = {f"output[{i}]": variable(name) for i, name in enumerate(self.outputs)}
         numbers = {} if self.problem.rules else raw  # where a rule decides, the network is not asked
         known = {v.name for v in self.problem.variables} | numbers.keys()

@@ -12,7 +12,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from ..number import Refused
-from ..query import Call, Formula, Query, inner
+from ..query import Call, Formula, Linear, Query, inner
 from .formula import FALSE, Ends, all_of, compare, names_in, settled_by_each_other, simplified, some_of
 from .problem import Declared, Edge, Problem
 from .state import Moment, chosen_names
@@ -34,23 +34,26 @@ def run_query(problem: Problem, steps: int, parts: Iterable[Formula], what: str)
     used = names_in(whole)
     calls = []
     for moment in moments:
-        if used.intersection(moment.outputs):
+        if used.intersection(moment.computed):
             calls.append(_call(moment, known, integers))
-            used |= set(moment.outputs) | {n for line in calls[-1].inputs for n in line if n}
+            used |= set(moment.computed) | {n for line in calls[-1].inputs for n in line if n}
     return Query(tuple(v for v in variables.values() if v.name in used), tuple(calls), whole, what)
 
 
 def _call(moment: Moment, bounds: Mapping[str, Ends], integers: frozenset[str]) -> Call:
-    """The network reads the observed terms, each of which must be linear within these bounds."""
-    inputs = []
-    for seen in moment.problem.observe:
+    """The network reads the observed terms, each of which must be linear within these bounds, or free."""
+    inputs: list[Linear] = []
+    for number, seen in enumerate(moment.problem.observe):
+        if number in moment.problem.free.inputs:
+            inputs.append({moment.free_input(number): _ONE})
+            continue
         cases = value(seen, moment.plain)
         lines = [line for where, line in cases if simplified(where, bounds, integers) != FALSE]
         if any(line != lines[0] for line in lines[1:]):
             raise Refused("an observed term is not linear")
         inputs.append(lines[0] if lines else {})
     assert moment.problem.network is not None
-    return Call(moment.problem.network, tuple(inputs), moment.outputs)
+    return Call(moment.problem.network, tuple(inputs), moment.computed)
 
 
 def move(moment: Moment) -> Formula:
@@ -95,6 +98,12 @@ def _becomes(moment: Moment, target: Declared, updates: Mapping[str, object], sc
         return some_of(all_of(way) for way in ways)
     cases = value(term, scope)
     return some_of(all_of((where, compare("=", {new: _ONE}, line))) for where, line in cases)
+
+
+def are_different(early: Moment, late: Moment) -> Formula:
+    """Some variable does not have the same value at these times."""
+    pairs = [({early.at(v.name): _ONE}, {late.at(v.name): _ONE}) for v in early.problem.variables]
+    return some_of(compare("<", *way) for pair in pairs for way in (pair, pair[::-1]))
 
 
 def escape(moment: Moment) -> Formula:
