@@ -78,11 +78,16 @@ def aided(problem: Problem, holds: Holds, aid: Aid, inputs: Mapping[str, str], b
     argument = holds.argument
     if argument is None or not holds.as_asked:
         return Evidence(holds, False)
-    for attempt in (argument, *_other_arguments(problem.property, argument)):
-        claimed = proof_about_runs(problem, attempt, inputs, budget, aid=aid)
+    others = _other_arguments(problem.property, argument)
+    never = isinstance(problem.property, Never) and problem.property.steps is None
+    simple = [(argument, True)] if never else []
+    first = ""
+    for attempt, differing in [(argument, False), *((other, False) for other in others), *simple]:
+        claimed = proof_about_runs(problem, attempt, inputs, budget, aid=aid, simple=differing)
         if isinstance(claimed, Certificate):
-            break
-    return _checked(claimed, "proved", holds, budget)
+            return _checked(claimed, "proved", holds, budget)
+        first = first or claimed
+    return _checked(first, "proved", holds, budget)
 
 
 def uncertified(problem: Problem, verdict: Verdict, solver: str) -> Evidence:
@@ -119,13 +124,14 @@ def _about_the_start(
 
 def _other_arguments(asked: Property, tried: Argument) -> tuple[Argument, ...]:
     """Where every run of some length returns to an earlier state, there may be a proof by induction."""
-    if tried.kind == "induction" or tried.steps >= LONGEST:
+    if tried.kind == "induction":
         return ()
+    whole = tried.steps + 1
     match asked:
         case Never(_, None):
-            return (Argument("induction", tried.steps + 1),)
-        case Recurs():
-            return (Argument("induction", tried.steps + 1, tried.steps + 1),)
+            return tuple(Argument("induction", k) for k in sorted({1, 2, whole}) if k <= LONGEST)
+        case Recurs() if whole <= LONGEST:
+            return (Argument("induction", whole, whole),)
         case _:
             return ()
 
@@ -137,6 +143,7 @@ def proof_about_runs(
     budget: Budget,
     arithmetic: str = "proved",
     aid: Aid | None = None,
+    simple: bool = False,
 ) -> Certificate | str:
     """A certificate that has the problem and the argument in it, or why there is none."""
     seconds = min(budget.remaining(), LEAST_SECONDS + TIMES * budget.elapsed())
@@ -146,7 +153,7 @@ def proof_about_runs(
     except Unsupported as why:
         return str(why)
     single = "float32" if arithmetic == "proved" else "real"
-    return certificate(problem, written, argument, allowed, single, aid)
+    return certificate(problem, written, argument, allowed, single, aid, simple=simple)
 
 
 def _checked(claimed: Certificate | str, arithmetic: str, otherwise: Holds, budget: Budget) -> Evidence:

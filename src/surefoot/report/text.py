@@ -53,7 +53,7 @@ def headline(result: Result) -> str:
     match result.verdict:
         case Proved(certificate, arithmetic):
             how = [] if arithmetic == "proved" else ["real arithmetic"]
-            how += [f"by induction with k = {k}" for k in _inductions(certificate)]
+            how += _argument(certificate)
             return f"proved ({', '.join(how)})" if how else "proved"
         case Violated(Trace(_, moves, int(loop))):
             return f"violated by a run that returns after {counted(len(moves), 'step')} to state {loop}"
@@ -111,13 +111,21 @@ def evidence(problem: Problem, result: Result, *, runs: bool = True) -> list[str
             return []
 
 
-def _inductions(certificate: Certificate) -> list[int]:
-    """The k of a proof by induction, if it is one."""
+def _argument(certificate: Certificate) -> list[str]:
+    """How a proof about runs goes, in a few words; all runs one length after the other need none."""
     claim = certificate.content.get("claim")
     argument = claim.get("argument") if isinstance(claim, dict) else None
-    if not isinstance(argument, dict) or argument.get("kind") != "induction":
+    if not isinstance(argument, dict):
         return []
-    return [max(argument["steps"], argument.get("good", 0))]
+    told = []
+    if argument.get("kind") == "induction":
+        told.append(f"by induction with k = {max(argument['steps'], argument.get('good', 0))}")
+    told += ["over simple paths"] if "different" in argument else []
+    told += ["with an invariant that was proved first"] if "assuming" in argument else []
+    free = argument.get("free", {})
+    several = [(len(free.get(w, ())), w[:-1]) for w in ("inputs", "outputs")]
+    words = " and ".join(counted(n, what) for n, what in several if n)
+    return [*told, f"with {words} free"] if words else told
 
 
 def _size(certificate: Certificate) -> str:

@@ -7,12 +7,10 @@ exactly what the checker will ask for, so a certificate that is made here is one
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from fractions import Fraction
-from math import ceil, floor, inf, isfinite, nextafter, prod
+from itertools import combinations
+from math import prod
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from surefoot.certify.checker.claim import Places
 from surefoot.certify.checker.execution.argument import read_argument
@@ -21,27 +19,22 @@ from surefoot.certify.checker.execution.problem import Problem as Read
 from surefoot.certify.checker.execution.problem import read_problem
 from surefoot.certify.checker.number import BadCertificate, Refused
 from surefoot.certify.checker.proof.cases import choose, conjuncts
-from surefoot.certify.checker.query import Formula, Variable, form, inner
-from surefoot.certify.checker.query import Linear as Form
+from surefoot.certify.checker.query import Formula, form, inner
 from surefoot.certify.checker.query import Query as Derived
 from surefoot.certify.execution.argument import Aid, shown_before, stated
 from surefoot.certify.execution.policy import decided
+from surefoot.certify.execution.question import as_question
 from surefoot.errors import SurefootError, Unsupported
-from surefoot.network.rounding import error_bounds
-from surefoot.problem.environment import Int, Real
 from surefoot.problem.network import Network
 from surefoot.problem.problem import Problem
-from surefoot.problem.term import Apply, Const, Op, Term, conjunction, disjunction
-from surefoot.query.bounds import declared, interval
-from surefoot.query.linear import Linear, as_term
-from surefoot.query.query import NetworkCall, Quantity, Query, Sat, Undecided, Unsat
+from surefoot.query.query import Assignment, Sat, Undecided, Unsat
 from surefoot.solve.native import Native
 from surefoot.verdict.verdict import Argument, Certificate
 from surefoot.work.budget import Budget
 
 MOST_CASES = 256  # of an obligation
 MOST_WAYS = 32  # to satisfy the disjunctions, for one question to the solver
-_RELATIONS = {"<=": Op.LE, "<": Op.LT, "=": Op.EQ}
+SIMPLE = ("step/violation", "step/escape", "longer")  # obligations about sequences that pass no state twice
 
 
 def certificate(
@@ -51,16 +44,30 @@ def certificate(
     budget: Budget,
     arithmetic: str = "float32",
     aid: Aid | None = None,
+    *,
+    simple: bool = True,
 ) -> Certificate | str:
     """A certificate for the canonical problem, or the reason why there is none.
 
-    `arithmetic`: "float32", or "real" for networks that are evaluated without any rounding.
+    `arithmetic`: "float32", or "real" for networks that are evaluated without any rounding. `simple`: demand
+    that states differ where this helps and is allowed; pairs are added as solutions in which they do not
+    differ are met.
     """
     aid = Aid() if aid is None else aid
     try:
         read = read_problem(written, Places(Path()))
-        said = stated(argument, aid, read, [])
-        shown = _shown(problem, read, said, shown_before(aid), budget, arithmetic)
+        before = shown_before(aid)
+        different: list[list[int]] = []
+        while True:
+            said = stated(argument, aid, read, different)
+            try:
+                shown = _shown(problem, read, said, before, budget, arithmetic)
+                break
+            except _Met as met:
+                more = [pair for pair in met.equal if pair not in different]
+                if not simple or not more:
+                    raise
+                different = sorted([*different, *more])
     except (Refused, BadCertificate, SurefootError) as error:
         return str(error)
     return Certificate("execution", about_runs(written, said, shown, arithmetic))
@@ -82,7 +89,7 @@ def _shown(
     problem: Problem,
     read: Read,
     said: Mapping[str, Any],
-    before: Mapping[tuple[str, int], list[dict[str, Any]]],
+    before: dict[tuple[str, int], list[dict[str, Any]]],
     budget: Budget,
     arithmetic: str,
 ) -> list[dict[str, Any]]:
@@ -90,14 +97,45 @@ def _shown(
     _, behind = decided(problem.policy)
     network = None if behind is None else behind.network
     wanted = obligations(read, read_argument(said))
-    shown = []
-    for number, obligation in enumerate(wanted):
-        budget.progress(f"proving obligation {number + 1} of {len(wanted)}")
-        cases = before.get((obligation.name, obligation.steps))
-        if cases is None:
-            cases = _proof(obligation, network, budget, arithmetic)
-        shown.append({"obligation": obligation.name, "steps": obligation.steps, "cases": cases})
-    return shown
+    doubtful = sorted(range(len(wanted)), key=lambda n: wanted[n].name not in SIMPLE)  # these fail first
+    found: dict[int, list[dict[str, Any]]] = {}
+    for done, number in enumerate(doubtful):
+        budget.progress(f"proving obligation {done + 1} of {len(wanted)}")
+        name = (wanted[number].name, wanted[number].steps)
+        if name not in before:
+            try:
+                found[number] = _proof(wanted[number], network, budget, arithmetic)
+            except _Met as met:
+                if name[0] in SIMPLE and _is_about_all_runs(read):
+                    met.equal = _equal_states(read, name[1], met.assignment)
+                raise
+            if name[0] not in SIMPLE:
+                before[name] = found[number]
+        else:
+            found[number] = before[name]
+    return [{"obligation": o.name, "steps": o.steps, "cases": found[n]} for n, o in enumerate(wanted)]
+
+
+class _Met(Unsupported):
+    """An obligation that has a solution: the argument does not show the property, at least not like this."""
+
+    def __init__(self, what: str, assignment: Assignment) -> None:
+        super().__init__(what)
+        self.assignment = assignment
+        self.equal: list[list[int]] = []  # times at which the states are the same, if that may be excluded
+
+
+def _is_about_all_runs(read: Read) -> bool:
+    return read.property.kind == "never" and read.property.steps is None
+
+
+def _equal_states(read: Read, steps: int, found: Assignment) -> list[list[int]]:
+    """The times at which a solution has the same state; a variable that it does not mention may differ."""
+
+    def state(time: int) -> list[object]:
+        return [found.get(f"{v.name}@{time}") for v in read.variables]
+
+    return [[i, j] for i, j in combinations(range(steps + 1), 2) if state(i) == state(j)]
 
 
 def _proof(
@@ -156,62 +194,14 @@ def _ties(part: Formula, names: set[str]) -> bool:
 def _leaf(
     derived: Derived, network: Network | None, budget: Budget, arithmetic: str
 ) -> Sequence[Mapping[str, Any]]:
-    query = _query(derived, network, arithmetic == "float32")
+    query = as_question(derived, network, arithmetic == "float32")
     with Native(seed=budget.seed).session(query, seconds=budget.remaining()) as ask:
         match ask():
             case Unsat(proof) if proof is not None and (proof.arithmetic == arithmetic or not derived.calls):
                 return proof.cases
             case Unsat():
                 raise Unsupported(f"no proof in {arithmetic} arithmetic of: {derived.origin}")
-            case Sat():
-                raise Unsupported(f"not excluded by this argument: {derived.origin}")
+            case Sat(assignment):
+                raise _Met(f"not excluded by this argument: {derived.origin}", assignment)
             case Undecided(_, detail):
                 raise Unsupported(f"no proof of: {derived.origin} ({detail})")
-
-
-def _query(derived: Derived, network: Network | None, float32: bool) -> Query:
-    """The same query for a solver."""
-    quantities = tuple(Quantity(v.name, _kind(v)) for v in derived.variables)
-    box = declared(quantities)
-    calls = []
-    for call in derived.calls:
-        assert network is not None
-        lines = [_linear(line) for line in call.inputs]
-        ranges = [interval(line, box) for line in lines]
-        single = all(_is_single(line, quantities) for line in lines)
-        low = np.array([_below(low) for low, _ in ranges])
-        high = np.array([-_below(None if high is None else -high) for _, high in ranges])
-        errors = error_bounds(network, low, high, input_rounding=not single)
-        slack = tuple(Fraction(float(e)) if isfinite(e) and float32 else Fraction(0) for e in errors)
-        calls.append(NetworkCall(network, tuple(map(as_term, lines)), call.outputs, slack, float32))
-    return Query(quantities, tuple(map(_term, conjuncts(derived.formula))), tuple(calls))
-
-
-def _kind(variable: Variable) -> Int | Real:
-    low, high = variable.low, variable.high
-    if variable.kind == "integer":
-        return Int(None if low is None else ceil(low), None if high is None else floor(high))
-    return Real(low, high, variable.kind == "float32")
-
-
-def _linear(line: Form) -> Linear:
-    return Linear(tuple((n, c) for n, c in line.items() if n), line.get("", Fraction(0)))
-
-
-def _is_single(line: Linear, quantities: Sequence[Quantity]) -> bool:
-    float32 = {q.name for q in quantities if isinstance(q.kind, Real) and q.kind.float32}
-    return not line.constant and len(line.coefficients) == 1 and line.coefficients[0][0] in float32
-
-
-def _below(value: Fraction | None) -> float:
-    if value is None or abs(value) >= 2**1023:
-        return -inf
-    near = float(value)
-    return near if near <= value else nextafter(near, -inf)
-
-
-def _term(part: Formula) -> Term:
-    if part[0] in ("and", "or"):
-        parts = tuple(map(_term, inner(part)))
-        return conjunction(parts) if part[0] == "and" else disjunction(parts)
-    return Apply(_RELATIONS[str(part[0])], (as_term(_linear(form(part))), Const(0)))
