@@ -14,7 +14,7 @@ from surefoot.errors import InvalidProblem, did_you_mean
 from surefoot.problem.problem import Problem
 from surefoot.problem.show import show_property
 from surefoot.studies import STUDIES
-from surefoot.verdict.verdict import Certificate, Holds, Proved, Result, Unknown, Verdict, Violated
+from surefoot.verdict.verdict import Certificate, Holds, Proved, Result, Trace, Unknown, Verdict, Violated
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,7 @@ class Expectation:
     k: int | None = None  # of the proof, if it is by induction
     paper_time: str = ""  # how long the paper's tool took, in its words
     seconds: float | None = None  # how long surefoot took when this was written, on one core
+    simulator: str = ""  # whether the trace is one of the study's simulator: real, real nearby, …
     options: Mapping[str, Any] = field(default_factory=dict)  # of the engine
 
 
@@ -43,6 +44,15 @@ class Study:
     problems: Mapping[str, Callable[[], Problem]]
     needs_network: Mapping[str, Callable[..., Problem]]
     expectations: tuple[Expectation, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Simulated:
+    """What became of a trace in the simulator of the study."""
+
+    outcome: str  # real, real nearby, not reproduced, impossible
+    words: str
+    facts: Mapping[str, Any]  # of the run that was found, for JSON
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +73,12 @@ class Row:
     recorded_seconds: float | None  # in expected.toml
     asked: str  # the property
     parameters: tuple[str, ...]  # regions, bounds and other figures that the paper may leave open
+    overapproximate: bool  # the environment permits more than the real system
+    simulated: Simulated | None = None  # of a trace
 
 
 Verify = Callable[[Problem, str, Mapping[str, Any]], Result]
+Simulate = Callable[[str, Problem, Trace], Simulated | None]  # by the name of the study
 
 
 def load_study(name: str) -> Study:
@@ -103,20 +116,29 @@ def read_expectations(text: str, where: str) -> tuple[Expectation, ...]:
         raise InvalidProblem(f"not a list of expectations: {error}", where=where) from None
 
 
-def compare(study: Study, verify: Verify) -> tuple[Row, ...]:
-    """Run every expectation through `verify` and set the paper's figure beside the measured one."""
+def compare(study: Study, verify: Verify, simulate: Simulate | None = None) -> tuple[Row, ...]:
+    """Run every expectation through `verify` and set the paper's figure beside the measured one.
+
+    `simulate` looks for traces in the simulator of the study.
+    """
     rows = []
     for expectation in study.expectations:
         problem = study.problems[expectation.problem]()
-        rows.append(_row(expectation, problem, verify(problem, expectation.engine, expectation.options)))
+        result = verify(problem, expectation.engine, expectation.options)
+        found = None
+        if simulate is not None and isinstance(result.verdict, Violated):
+            found = simulate(study.name, problem, result.verdict.trace)
+        rows.append(_row(expectation, problem, result, found))
     return tuple(rows)
 
 
-def _row(expectation: Expectation, problem: Problem, result: Result) -> Row:
+def _row(expectation: Expectation, problem: Problem, result: Result, simulated: Simulated | None) -> Row:
     kind, steps = measured(result.verdict)
     k = induction_depth(result.verdict)
     kinds = (expectation.verdict, "proved") if expectation.verdict == "holds" else (expectation.verdict,)
     met = kind in kinds and (expectation.steps is None or steps == expectation.steps)
+    if expectation.simulator and simulated is not None:
+        met = met and simulated.outcome == expectation.simulator
     return Row(
         problem=expectation.problem,
         engine=expectation.engine,
@@ -132,6 +154,8 @@ def _row(expectation: Expectation, problem: Problem, result: Result) -> Row:
         recorded_seconds=expectation.seconds,
         asked=show_property(problem.property),
         parameters=problem.environment.notes,
+        overapproximate=problem.environment.overapproximate,
+        simulated=simulated,
     )
 
 

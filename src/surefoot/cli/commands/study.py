@@ -18,8 +18,8 @@ from surefoot.problem.show import show_property
 from surefoot.run import verify
 from surefoot.studies import STUDIES
 from surefoot.studies.checkpoints import along, drawn, training_run
-from surefoot.studies.load import Row, Study, Verify, compare, load_study
-from surefoot.verdict.verdict import Result
+from surefoot.studies.load import Row, Simulated, Study, Verify, compare, load_study
+from surefoot.verdict.verdict import Result, Trace
 from surefoot.work.budget import Budget
 
 
@@ -30,7 +30,7 @@ from surefoot.work.budget import Budget
     "--timeout",
     type=float,
     callback=positive,
-    default=60.0,
+    default=300.0,
     show_default=True,
     metavar="SECONDS",
     help="Per expectation.",
@@ -58,11 +58,19 @@ def study(
 
         if training:
             return _trained(loaded, decide, as_json)
-        rows = compare(loaded, decide)
+        rows = compare(loaded, decide, simulate)
     print(
         json.dumps({"study": name, "rows": [asdict(r) for r in rows]}, indent=1) if as_json else _table(rows)
     )
     return 0 if all(row.met for row in rows) else 1
+
+
+def simulate(study_name: str, problem: Problem, trace: Trace) -> Simulated | None:
+    """Is the trace real? Asked of the study's simulator, if it has one."""
+    from surefoot.training.realise import realise
+
+    found = realise(study_name, problem, trace)
+    return None if found is None else Simulated(found.outcome, found.words(), asdict(found))
 
 
 def _trained(loaded: Study, decide: Verify, as_json: bool) -> int:
@@ -110,5 +118,8 @@ def _table(rows: tuple[Row, ...]) -> str:
         lines += [f"  where     {parameter}" for parameter in row.parameters]
         lines.append(f"  expected  {row.expected}{before}")
         lines.append(f"  measured  {row.measured}, {_checked(row)}, {row.seconds:.1f} s")
+        if row.simulated is not None:
+            over = "of an over-approximate environment; " if row.overapproximate else ""
+            lines.append(f"  trace     {over}in the simulator {row.simulated.words}")
         lines += [f"  note      {row.note}"] if row.note else []
     return "\n".join(lines)

@@ -23,6 +23,8 @@ GRADIENTS, LATENCY_RATIOS, SEND_RATIOS = (
     (1.0, 10.0),
     (1.0, 10.0),
 )  # what observations are cut to
+JITTER = (1.0, 1.01)  # of a measured latency
+MOST_LOSS = 0.05
 DELAY_WEIGHT, LOSS_WEIGHT, MOST_DELAY = 0.3, 1.0, 5.0
 
 
@@ -41,7 +43,7 @@ class Aurora:
         self.bandwidth = rng.uniform(100, 500, count)
         self.round_trip = 2 * rng.uniform(0.05, 0.5, count)
         self.room = 1 + np.floor(np.exp(rng.uniform(0, 8, count)))
-        self.loss = rng.uniform(0, 0.05, count) * (rng.random(count) < 0.5)
+        self.loss = rng.uniform(0, MOST_LOSS, count) * (rng.random(count) < 0.5)
         self.rate = np.clip(rng.uniform(0.3, 1.5, count) * self.bandwidth, SLOWEST, FASTEST)
         self.queue = np.zeros(count)
         self.least = np.full(count, np.inf)
@@ -59,7 +61,7 @@ class Aurora:
         self.rate = np.clip(np.where(change >= 0, faster, slower), SLOWEST, FASTEST)
         first, second = self._half(), self._half()
         served, dropped = first[0] + second[0], first[1] + second[1]
-        jitter = self.rng.uniform(1, 1.01, (2, len(self.rate)))
+        jitter = self.jitter(first[2], second[2])
         early, late = first[2] * jitter[0], second[2] * jitter[1]
         latency = (early + late) / 2
         self.least = np.minimum(self.least, latency)
@@ -79,6 +81,10 @@ class Aurora:
         self.interval = latency / 2
         self.decisions += 1
         return reward, np.full(len(reward), self.decisions >= self.longest)
+
+    def jitter(self, early: Floats, late: Floats) -> Floats:
+        """Factors of the latencies of both halves of an interval."""
+        return self.rng.uniform(*JITTER, (2, len(early)))
 
     def _half(self) -> tuple[Floats, Floats, Floats]:
         """Half an interval: packets served and dropped, and the mean latency."""

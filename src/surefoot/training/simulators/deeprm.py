@@ -19,6 +19,9 @@ HORIZON, CAPACITY, SLOTS, RESOURCES = 20, 10, 5, 2
 BACKLOG_COLUMNS, LONGEST_SILENCE = 3, 10
 MOST_WAITING = HORIZON * BACKLOG_COLUMNS
 STEPS, ARRIVAL, SHORT = 50, 0.7, 0.8
+SHORT_LENGTHS, LONG_LENGTHS = range(1, 4), range(10, 16)
+LENGTHS = (*SHORT_LENGTHS, *LONG_LENGTHS)
+LARGER_NEEDS, SMALLER_NEEDS = range(5, 11), range(1, 3)  # of one resource and of the other
 COLUMNS = RESOURCES * CAPACITY * (1 + SLOTS) + BACKLOG_COLUMNS + 1
 
 
@@ -118,11 +121,15 @@ class DeepRM:
 def _jobs(count: int, rng: np.random.Generator) -> Actions:
     shape = (count, STEPS + 1)
     short = rng.random(shape) < SHORT
-    length = np.where(short, rng.integers(1, 4, shape), rng.integers(10, 16, shape))
-    most, least = rng.integers(5, 11, shape), rng.integers(1, 3, shape)
+    length = np.where(short, _drawn(SHORT_LENGTHS, shape, rng), _drawn(LONG_LENGTHS, shape, rng))
+    most, least = _drawn(LARGER_NEEDS, shape, rng), _drawn(SMALLER_NEEDS, shape, rng)
     first = rng.random(shape) < 0.5
     jobs = np.stack([length, np.where(first, most, least), np.where(first, least, most)], axis=2)
     return jobs * (rng.random(shape) < ARRIVAL)[:, :, None]
+
+
+def _drawn(values: range, shape: tuple[int, int], rng: np.random.Generator) -> Actions:
+    return rng.integers(values.start, values.stop, shape)
 
 
 def _inverse(length: Actions) -> Floats:

@@ -19,6 +19,7 @@ BITRATES = np.array([300, 750, 1200, 1850, 2850, 4300])  # kilobits per second
 CHUNKS, CHUNK_SECONDS, MOST_BUFFER = 48, 4.0, 60.0
 ROUND_TRIP, STANDSTILL = 0.08, 4.3
 TRACE_SECONDS = 400
+BANDWIDTHS = (0.1, 10.0)  # megabits per second, what traces are cut to
 LONGEST_SEEN = 30.0  # seconds; longer downloads look like this long
 RESERVOIR, CUSHION = 5.0, 10.0  # of the baseline, in seconds
 
@@ -41,7 +42,7 @@ class Pensieve:
         shocks = rng.normal(0, 1, (count, TRACE_SECONDS))
         for second in range(1, TRACE_SECONDS):
             noise[:, second] = 0.9 * noise[:, second - 1] + 0.15 * shocks[:, second]
-        self.trace = np.clip(mean[:, None] * np.exp(noise), 0.1, 10) / 8  # megabytes per second
+        self.trace = np.clip(mean[:, None] * np.exp(noise), *BANDWIDTHS) / 8  # megabytes per second
         self.passed = np.concatenate([np.zeros((count, 1)), np.cumsum(self.trace, axis=1)], axis=1)
         self.sizes = (
             BITRATES / 8000 * CHUNK_SECONDS * rng.uniform(0.85, 1.15, (count, CHUNKS + 1))[:, :, None]
