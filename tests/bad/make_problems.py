@@ -223,7 +223,7 @@ STRUCTURE = [
     ),
     Bad(
         "no-policy",
-        HEAD + EDGES + ASKED,
+        HEAD + EDGES + '[properties]\nsafe = "P=? [ F x > 5 ]"\n',
         ":policy: the property needs a policy, and there is none; fix: give one, or ask about the optimum with Pmin, Pmax, Emin or Emax",
     ),
     Bad(

@@ -84,7 +84,7 @@ def load_model(
     normalize: Path | None = None,
     trust_python: bool = False,
 ) -> Loaded:
-    """Read a problem file or run a trusted Python file; every file that was read is hashed."""
+    """Read a problem file or JANI model, or run trusted Python; every file that was read is hashed."""
     require_file(model)
     settings = {
         "policy": policy,
@@ -99,10 +99,11 @@ def load_model(
         if properties:
             problems = {name: _named(problems, name, model) for name in properties}
         read = [model]
-    elif model.suffix == ".toml":
-        problems, read = _file_problems(model, properties, constants, settings)
+    elif model.suffix in (".toml", ".jani"):
+        read_from = _file_problems if model.suffix == ".toml" else _jani_problems
+        problems, read = read_from(model, properties, constants, settings)
     else:
-        fix = "give a problem file (.toml), or a Python file with --trust-python"
+        fix = "give a problem file (.toml), a JANI model (.jani), or a Python file with --trust-python"
         raise Unsupported(
             f"models of type `{model.suffix or 'without suffix'}` are not read", fix=fix, where=str(model)
         )
@@ -163,7 +164,7 @@ def _file_problems(
         return load_policy(network, output=output)
 
     options: dict[str, Any] = {
-        "constants": dict(_constant(text) for text in constants),
+        "constants": given_constants(constants),
         "policy": settings["policy"],
         "wiring": _wiring(settings, read),
         "output": settings["output"],
@@ -172,6 +173,16 @@ def _file_problems(
     if not properties:
         return read_problems(model, **options), read
     return {text: read_problem(model, property=text, **options) for text in properties}, read
+
+
+def _jani_problems(
+    model: Path, properties: tuple[str, ...], constants: tuple[str, ...], settings: Mapping[str, Any]
+) -> tuple[dict[str, Problem], list[Path]]:
+    from surefoot.cli.jani_model import jani_problems
+
+    read = [model]
+    wiring = _wiring(settings, read)
+    return jani_problems(model, properties, given_constants(constants), settings, wiring, read), read
 
 
 def _wiring(settings: Mapping[str, Any], read: list[Path]) -> Wiring | Rewiring | None:
@@ -190,6 +201,11 @@ def _wiring(settings: Mapping[str, Any], read: list[Path]) -> Wiring | Rewiring 
     if statistics is None and not actions and not choose:
         return None
     return replace(rewiring_from_options(actions, choose), normalize=statistics)
+
+
+def given_constants(texts: tuple[str, ...]) -> dict[str, str]:
+    """What `--const N=16` says, by name; the last one counts."""
+    return dict(_constant(text) for text in texts)
 
 
 def _constant(text: str) -> tuple[str, str]:

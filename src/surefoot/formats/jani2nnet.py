@@ -7,8 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from surefoot.errors import InvalidProblem, Unsupported
+from surefoot.errors import InvalidProblem, Unsupported, did_you_mean
 from surefoot.formats.inert.file import read_bytes
+from surefoot.formats.jani import JaniModel
+from surefoot.formats.wiring import Wiring as ModelWiring
+from surefoot.problem.names import location_key
+from surefoot.problem.policy import Choose
+from surefoot.problem.term import Const, Term, Var
 
 MOST_BYTES = 16 << 20
 
@@ -58,6 +63,30 @@ def read_jani2nnet(path: Path) -> Wiring:
         return _wiring(fields)
     except (InvalidProblem, Unsupported) as problem:
         raise problem.at(where) from None
+
+
+def wired_to(model: JaniModel, wiring: Wiring) -> ModelWiring:
+    """The same wiring in the names of a model; `filter` means: choose among the applicable actions."""
+    observe = tuple(_observed(model, entry, f"input[{i}]") for i, entry in enumerate(wiring.inputs))
+    choose = Choose.ARGMAX_APPLICABLE if wiring.filtered else Choose.ARGMAX
+    return ModelWiring(observe, wiring.outputs, choose)
+
+
+def _observed(model: JaniModel, entry: WiredInput, where: str) -> Term:
+    components = model.environment.components
+    owner = entry.automaton
+    if owner is not None and owner.index >= len(components):
+        raise InvalidProblem(f"the model has {len(components)} automata", where=f"{where}.automaton.index")
+    if entry.name is None:
+        component = components[owner.index if owner else 0]
+        return Var(location_key(component.name)) if len(component.locations) > 1 else Const(0)
+    place = None if owner is None else owner.index
+    if (place, entry.name) not in model.names:
+        known = [name for at, name in model.names if at == place]
+        fix = did_you_mean(entry.name, known)
+        raise InvalidProblem(f"the model has no variable `{entry.name}`", fix=fix, where=where)
+    variable = Var(model.names[place, entry.name])
+    return variable if entry.index is None else variable[entry.index]
 
 
 def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

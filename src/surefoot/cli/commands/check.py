@@ -67,7 +67,8 @@ def check(
     quiet: bool,
     **options: Any,
 ) -> int:
-    """Decide the properties of MODEL: a problem file (.toml), or a Python file with --trust-python.
+    """Decide the properties of MODEL: a problem file (.toml), a JANI model (.jani), or a Python file with
+    --trust-python.
 
     Without --property every property of the file is checked. The properties share the timeout equally, and
     the exit code is that of the worst answer.

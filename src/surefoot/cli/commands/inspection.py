@@ -29,6 +29,7 @@ SAMPLES = 10_000
 @click.option("--samples", type=click.IntRange(min=0), default=SAMPLES, show_default=True,
               help="Random inputs for the comparison with onnxruntime; 0 = none.")  # fmt: skip
 @click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--const", "constants", multiple=True, metavar="N=16", help="Set a constant of a JANI model.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 def inspect(
     file: Path,
@@ -37,12 +38,18 @@ def inspect(
     activation: str | None,
     samples: int,
     seed: int,
+    constants: tuple[str, ...],
     as_json: bool,
 ) -> int:
-    """Describe a network, a policy, a VNN-LIB specification or a problem file."""
+    """Describe a network, a policy, a VNN-LIB specification, a problem file or a JANI model."""
     require_file(file)
     if file.suffix == ".toml":
         facts = _problem_facts(file)
+    elif file.suffix == ".jani":
+        from surefoot.cli.jani_model import model_facts
+        from surefoot.cli.model import given_constants
+
+        facts = model_facts(file, given_constants(constants))
     elif ".vnnlib" in file.suffixes:
         facts = _specification_facts(file)
     else:

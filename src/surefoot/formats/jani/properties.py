@@ -13,6 +13,7 @@ from surefoot.formats.jani.expressions import Scope, read_constant, read_term
 from surefoot.formats.jani.instances import Cast
 from surefoot.formats.jani.rewards import Rewards
 from surefoot.formats.jani.transient import for_properties
+from surefoot.problem.names import location_name
 from surefoot.problem.parse.lexer import shorten
 from surefoot.problem.property import (
     Bound,
@@ -27,7 +28,7 @@ from surefoot.problem.property import (
     Threshold,
     Within,
 )
-from surefoot.problem.term import FALSE, TRUE, Const, Term
+from surefoot.problem.term import FALSE, TRUE, Const, Term, Var, conjunction
 from surefoot.problem.validate.kinds import BOOL, INT, REAL
 from surefoot.problem.validate.property import STEPS
 
@@ -57,6 +58,8 @@ class PropertyReader:
 
     def _filter(self, node: Node, name: str) -> Property:
         operator = _operator(node)
+        if operator == "PA":
+            return self._unreachable(node)
         if operator != "filter":
             _refuse_operator(node, operator, "write a filter over the initial states")
         fields = node.table(("op", "fun", "values", "states"))
@@ -80,6 +83,34 @@ class PropertyReader:
             over = _worst(fields["fun"], threshold)
             return self._measure(Node(values.value[side], values, side), threshold, over, name)
         return self._about_runs(values, asked, fields["fun"])
+
+    def _unreachable(self, node: Node) -> Never:
+        """PlaJA's question whether a condition can be reached; its predicates only help to answer it."""
+        fields = node.table(("op",), ("file", "start", "reach", "objective", "predicates"))
+        if "reach" not in fields:
+            node.refuse("`PA` without `reach` is not supported", "say what must not be reached")
+        if "start" in fields:
+            fields["start"].refuse("`PA` with other start states is not supported", "use `restrict-initial`")
+        if "file" in fields:
+            fields["file"].refuse("`PA` with a policy is not supported", "leave it out and give --policy")
+        if isinstance(fields["reach"].value, dict) and "file" in fields["reach"].value:
+            fields["reach"].refuse("a condition in another file is not supported", "write it here")
+        condition = fields["reach"].table(("op",), ("exp", "locations"))
+        if condition["op"].value != "state-condition":
+            condition["op"].refuse(f"`{condition['op'].value}` is not supported", "use `state-condition`")
+        parts = [self._state(condition["exp"])] if "exp" in condition else []
+        for place in condition["locations"].entries() if "locations" in condition else []:
+            parts.append(self._location(place))
+        return Never(conjunction(tuple(parts)))
+
+    def _location(self, node: Node) -> Term:
+        fields = node.table(("automaton", "index", "location"))
+        index = fields["index"].integer()
+        if not 0 <= index < len(self.cast.instances):
+            fields["index"].fail(f"there are {len(self.cast.instances)} automata", "they are counted from 0")
+        instance = self.cast.instances[index]
+        place = instance.locations[fields["location"].named(instance.locations, "location")]
+        return Var(location_name(instance.component, place))
 
     def _threshold(self, node: Node, side: str) -> Threshold:
         fields = node.table(("op", "left", "right"))

@@ -58,6 +58,7 @@ class JaniModel:
     refused: Mapping[str, SurefootError]
     constants: Mapping[str, Const]
     notes: tuple[str, ...]
+    names: Mapping[tuple[int | None, str], str]  # place in the composition (None: global), name in the file
 
 
 def read_jani(path: str | Path, constants: Mapping[str, Given] | None = None) -> JaniModel:
@@ -132,7 +133,11 @@ def _model(top: Node, given: Mapping[str, Given]) -> JaniModel:
         notes=tuple(sorted(notes)),
     )
     plain = {name: value for name, value in constants.items() if isinstance(value, Const)}
-    return JaniModel(environment.name, kind, environment, properties, refused, plain, environment.notes)
+    names: dict[tuple[int | None, str], str] = {(None, raw): name for raw, name in cast.names.items()}
+    names |= {(n, raw): name for n, i in enumerate(cast.instances) for raw, name in i.names.items()}
+    return JaniModel(
+        environment.name, kind, environment, properties, refused, plain, environment.notes, names
+    )
 
 
 def _kind(fields: Mapping[str, Node]) -> str:

@@ -87,9 +87,10 @@ def _network(policy: Policy) -> Network | None:
 
 
 def _policy_present(problem: Problem) -> None:
+    """Without a policy: what all runs do, or an optimum; controls always need somebody to set them."""
     asked = problem.property
-    about_optimum = isinstance(asked, Probability | Expected) and asked.optimise is not None
-    if problem.policy is None and not about_optimum:
+    about_one = isinstance(asked, Probability | Expected) and asked.optimise is None
+    if problem.policy is None and (about_one or problem.environment.controls):
         what = "the property needs a policy, and there is none"
         fix = "give one, or ask about the optimum with Pmin, Pmax, Emin or Emax"
         raise InvalidProblem(what, fix=fix, where="policy")

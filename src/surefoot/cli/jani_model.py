@@ -1,0 +1,128 @@
+"""A JANI model on the command line: its properties by name or as text, with or without a policy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from surefoot.errors import InvalidProblem, SurefootError, did_you_mean
+from surefoot.formats.jani import JaniModel, read_jani
+from surefoot.formats.jani2nnet import read_jani2nnet, wired_to
+from surefoot.formats.loaded_policy import LoadedPolicy
+from surefoot.formats.policy_file import load_policy
+from surefoot.formats.problem_file.declarations import Declarations
+from surefoot.formats.problem_file.policy import NetworkFile, wired
+from surefoot.formats.wiring import Rewiring, Wiring, sidecar
+from surefoot.problem.parse import parse_property
+from surefoot.problem.policy import NeuralPolicy
+from surefoot.problem.problem import Problem
+from surefoot.problem.property import Property
+from surefoot.problem.show import show
+from surefoot.verdict.questions import in_words
+from surefoot.verdict.words import counted, region
+
+
+def jani_problems(
+    path: Path,
+    asked: tuple[str, ...],
+    constants: Mapping[str, str],
+    settings: Mapping[str, Any],
+    wiring: Wiring | Rewiring | None,
+    read: list[Path],
+) -> dict[str, Problem]:
+    """One problem for each property that is asked, or for all of the file; `read` collects further files."""
+    model = read_jani(path, constants)
+    properties = {name: _property(model, name, path) for name in asked} if asked else _all(model, path)
+    policy = _policy(model, settings["policy"], wiring, settings["output"], read)
+    return {
+        name: Problem(f"{model.name}/{name}", model.environment, policy, question)
+        for name, question in properties.items()
+    }
+
+
+def model_facts(path: Path, constants: Mapping[str, str]) -> dict[str, Any]:
+    """What stands in a model, for a reader."""
+    model = read_jani(path, constants)
+    environment = model.environment
+    rewards = (r for c in environment.components for e in c.edges for o in e.outcomes for r, _ in o.rewards)
+    return {
+        "kind": f"JANI model ({model.kind})",
+        "name": model.name,
+        "constants": [f"{name} = {show(value)}" for name, value in model.constants.items()],
+        "variables": list(region(environment)),
+        "automata": [
+            f"{c.name}: {counted(len(c.locations), 'location')}, {counted(len(c.edges), 'edge')}"
+            for c in environment.components
+        ],
+        "synchronisations": len(environment.synchronisations),
+        "rewards": list(dict.fromkeys(rewards)),
+        "properties": {
+            **{name: in_words(asked) for name, asked in model.properties.items()},
+            **{name: f"refused: {error}" for name, error in model.refused.items()},
+        },
+        "notes": list(model.notes),
+    }
+
+
+def _all(model: JaniModel, path: Path) -> Mapping[str, Property]:
+    for name, error in model.refused.items():
+        others = ", ".join(f"`{n}`" for n in model.properties)
+        fix = f"ask for others with --property: {others}" if others else "ask with --property TEXT"
+        raise type(error)(f"property `{name}`: {error.what}", fix=fix, where=error.where)
+    if not model.properties:
+        fix = 'ask with --property, for example "Pmax=? [ F x = 3 ]"'
+        raise InvalidProblem("the model has no property", fix=fix, where=f"{path}:/properties")
+    return model.properties
+
+
+def _property(model: JaniModel, asked: str, path: Path) -> Property:
+    """A property of the file by its name, or one that is written out."""
+    if asked in model.refused:
+        raise model.refused[asked]
+    if asked in model.properties:
+        return model.properties[asked]
+    known = (*model.properties, *model.refused)
+    if asked.isidentifier():
+        what = f"the model has no property `{asked}`"
+        raise InvalidProblem(what, fix=did_you_mean(asked, known), where=f"{path}:/properties")
+    names = [v.name for v in model.environment.variables]
+    try:
+        return parse_property(asked, names=names, constants=model.constants)
+    except SurefootError as error:
+        raise error.at("--property") from None
+
+
+def _policy(
+    model: JaniModel,
+    network: Path | None,
+    wiring: Wiring | Rewiring | None,
+    output: str | None,
+    read: list[Path],
+) -> NeuralPolicy | None:
+    if network is None:
+        if wiring is not None or output is not None:
+            what = "there is no network that could be wired"
+            raise InvalidProblem(what, fix="give one with --policy")
+        return None
+    read.append(network)
+    whole, changes = (None, wiring) if isinstance(wiring, Rewiring) else (wiring, None)
+    file = NetworkFile(network, whole, output, changes)
+    if network.suffix == ".jani2nnet":
+        described = read_jani2nnet(network)
+        file = replace(file, path=network.parent / described.network)
+        read.append(file.path)
+        if whole is None:
+            try:
+                file = replace(file, wiring=wired_to(model, described))
+            except InvalidProblem as error:
+                raise error.at(str(network)) from None
+
+    def load(path: Path, chosen: str | None) -> LoadedPolicy:
+        if file.wiring is None:
+            read.append(sidecar(path))
+        return load_policy(path, output=chosen)
+
+    declared = Declarations(model.constants, model.environment.variables, (), ())
+    return wired(file, declared, load)
