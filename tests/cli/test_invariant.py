@@ -80,6 +80,8 @@ def test_the_bound_of_an_output_is_found_drawn_and_written(toy: Path, command: C
     [
         (lambda d: None, "accepted"),
         (lambda d: d["artifact"].update(statement="output[0] <= -50"), "rejected"),
+        (lambda d: d["artifact"].update(condition="output[0] <= -50"), "rejected"),
+        (lambda d: d["artifact"].update(precision="1/8"), "rejected"),
         (lambda d: d["artifact"]["proved"].update(value="-50"), "rejected"),
         (lambda d: d["artifact"]["refuted"].update(value="50"), "rejected"),
         (lambda d: d["artifact"]["refuted"]["verdict"]["trace"]["states"][0].update(x1="5"), "rejected"),
@@ -100,6 +102,35 @@ def test_the_evidence_of_a_search_is_checked_again(
     code, out, _ = command("certify", result)
     assert out.startswith(f"{word}: toy/"), out
     assert code == {"accepted": 0, "rejected": 1, "not certified": 3}[word]
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ({"property": "never output[0] > 1 at the start"}, "states another property"),
+        ({"statement": ["Asked: nothing."]}, "states something else"),
+        ({"arithmetic": "environment exact"}, "another arithmetic"),
+    ],
+)
+def test_the_words_of_a_search_are_those_of_its_files(
+    said: dict[str, Any], why: str, toy: Path, command: Command, stored: dict[str, Any]
+) -> None:
+    result = toy.with_name("result.json")
+    assert said.keys() <= stored.keys()
+    result.write_text(json.dumps(stored | said))
+    code, out, _ = command("certify", result)
+    assert (code, why in out) == (1, True), out
+
+
+def test_the_words_of_an_invariant_are_those_of_its_files(counter: Path, command: Command) -> None:
+    result = counter.with_name("invariant.json")
+    asked = ("--inductive", "n<=", "0", "9", "--precision", "1", "--json", result, "--quiet")
+    assert command("invariant", counter, *asked)[0] == 0
+    assert command("certify", result)[0] == 0
+    data = json.loads(result.read_text())
+    for said in ({"property": "never n > 5"}, {"statement": ["Found."]}, {"arithmetic": "network float32"}):
+        result.write_text(json.dumps(data | said))
+        assert command("certify", result)[0] == 1
 
 
 def test_the_evidence_of_a_search_is_about_its_problem(

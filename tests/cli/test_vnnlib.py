@@ -101,6 +101,28 @@ def test_a_certificate_is_about_the_output_and_arithmetic_of_its_result(
     assert command("certify", result)[0] == 0
 
 
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ({"problem": "another.vnnlib"}, "the files describe problem `spec.vnnlib`"),
+        ({"property": "never output[0] >= 10 at the start"}, "states another property"),
+        ({"statement": ["Proved: no start satisfies `output[0] >= 10`."]}, "states something else"),
+        ({"arithmetic": "network in exact real arithmetic, environment exact"}, "another arithmetic"),
+    ],
+)
+def test_the_words_of_a_proof_are_those_of_its_files(
+    said: dict[str, object], why: str, toy: Path, command: Command, tmp_path: Path
+) -> None:
+    result = tmp_path / "result.json"
+    spec = specification(tmp_path, "13")
+    assert command("vnnlib", toy.with_name("toy.onnx"), spec, "--json", result, "--quiet")[0] == 0
+    data = json.loads(result.read_text())
+    assert said.keys() <= data.keys()
+    result.write_text(json.dumps(data | said))
+    code, out, _ = command("certify", result)
+    assert (code, why in out) == (1, True), out
+
+
 def test_a_rejected_certificate_is_no_answer(
     toy: Path, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,9 +20,10 @@ from surefoot.formats.result_json import verdict_from
 from surefoot.formats.result_json.values import number_from
 from surefoot.problem.parse import parse_term
 from surefoot.problem.problem import Problem
+from surefoot.problem.show import show
 from surefoot.transform.discretise import discretise
 from surefoot.transform.obligations import bad_outside, closed, starts_inside
-from surefoot.transform.tighten import parse_tighten
+from surefoot.transform.tighten import Tighten, parse_tighten
 from surefoot.verdict.verdict import Certificate, Found, Proved, Violated
 
 Judgement = tuple[str, str]
@@ -39,6 +40,11 @@ def is_about(content: Mapping[str, Any], problem: Problem, inputs: Mapping[str, 
     claim = content.get("claim")
     written = json.loads(json.dumps(canonical(discretise(problem)[0], inputs)))
     return isinstance(claim, dict) and claim.get("kind") == "execution" and claim.get("problem") == written
+
+
+def _is_real(answer: Mapping[str, Any]) -> bool:
+    """Was it shown in exact real arithmetic only?"""
+    return bool(answer["verdict"].get("arithmetic") == "proved-real")
 
 
 def moved(loaded: Loaded, source: Mapping[str, object]) -> Loaded:
@@ -73,17 +79,35 @@ class Evidence:
         except (InvalidProblem, KeyError, TypeError) as error:
             return "rejected", f"the result cannot be read: {error}"
 
+    def about(self) -> tuple[Problem, bool]:
+        """The problem that the words of an accepted result are about; was it shown in reals only?"""
+        artifact, problem = self.found.artifact, self._problem()
+        assert isinstance(artifact, dict)
+        if artifact["kind"] == "tipping point":
+            tighten, value = self._moved(artifact)
+            return tighten.at(problem, value), _is_real(artifact["proved"])
+        return problem, any(map(_is_real, artifact["obligations"]))
+
+    def _moved(self, artifact: Mapping[str, Any]) -> tuple[Tighten, Fraction]:
+        """Which bound moves, and the last value at which the property is proved."""
+        value = number_from(artifact["proved"]["value"], "verdict.artifact.proved.value")
+        return parse_tighten(str(self.source["tighten"]), self._problem()), Fraction(value)
+
     def _tipping_point(self, artifact: Mapping[str, Any]) -> Judgement:
         problem = self._problem()
-        tighten = parse_tighten(str(self.source["tighten"]), problem)
-        proved, refuted = artifact["proved"], artifact["refuted"]
-        value = Fraction(number_from(proved["value"], "verdict.artifact.proved.value"))
+        (tighten, value), refuted = self._moved(artifact), artifact["refuted"]
         if artifact["statement"] != tighten.text(value):
             return "rejected", "the statement is not what the last proved value says"
+        condition = tighten.condition(problem, value)
+        if artifact["condition"] != (None if condition is None else show(condition)):
+            return "rejected", "the condition is not what the last proved value says"
         if refuted is not None:
             at = Fraction(number_from(refuted["value"], "verdict.artifact.refuted.value"))
             if (value < at) is not tighten.rises:
                 return "rejected", "the refuted value is on the wrong side of the proved one"
+            precision = Fraction(number_from(artifact["precision"], "verdict.artifact.precision"))
+            if artifact["reached"] is not False and abs(at - value) > precision:
+                return "rejected", "the two ends are further apart than the result says"
             trace = verdict_from(refuted["verdict"], "verdict.artifact.refuted.verdict")
             if not isinstance(trace, Violated):
                 return "rejected", "the refuted end has no trace"
@@ -91,7 +115,7 @@ class Evidence:
                 return "rejected", f"the trace at the refuted end does not replay: {why}"
         if self.found.certificate is None:
             return "not certified", "the proved end has no certificate"
-        real = proved["verdict"].get("arithmetic") == "proved-real"
+        real = _is_real(artifact["proved"])
         return self._certified(self.found.certificate, tighten.at(problem, value), real)
 
     def _invariant(self, artifact: Mapping[str, Any]) -> Judgement:

@@ -60,7 +60,7 @@ def judged(stored: StoredResult, trust_python: bool) -> tuple[str, str]:
     if isinstance(stored.result.verdict, Proved):
         content = stored.result.verdict.certificate.content
         about_runs = stored.result.verdict.certificate.kind == "execution"
-        why = other_problem(content, stored, trust_python) if about_runs else foreign(content, stored)
+        why = other_problem(content, stored, trust_python) if about_runs else other_files(content, stored)
         return accepted(content, Path()) if why is None else ("rejected", why)
     if isinstance(stored.result.verdict, Found):
         return judged_search(stored, stored.result.verdict, trust_python)
@@ -82,7 +82,11 @@ def judged_search(stored: StoredResult, found: Found, trust_python: bool) -> tup
     other = None if problem.name == stored.problem else f"the files describe problem `{problem.name}`"
     if (why := unnamed(stored, loaded) or other) is not None:
         return "rejected", why
-    return Evidence(found, loaded, stored.source, lambda c: accepted(c, Path())).judged()
+    evidence = Evidence(found, loaded, stored.source, lambda c: accepted(c, Path()))
+    judgement = evidence.judged()
+    if judgement[0] == "accepted" and (why := misquoted(stored, *evidence.about())) is not None:
+        return "rejected", why
+    return judgement
 
 
 def accepted(content: Mapping[str, Any], folder: Path) -> tuple[str, str]:
@@ -116,6 +120,15 @@ def foreign(content: Mapping[str, Any], stored: StoredResult) -> str | None:
     if isinstance(claim, dict) and claim.get("output") != source.get("output"):
         return "the certificate is about another output than the result"
     return in_reals(content, stored)
+
+
+def other_files(content: Mapping[str, Any], stored: StoredResult) -> str | None:
+    """Why a certificate about files is not what the result says about them."""
+    if (why := foreign(content, stored) or changed(stored)) is not None:
+        return why
+    loaded = load_source(stored.source)
+    (problem,) = loaded.problems.values()
+    return unnamed(stored, loaded) or misquoted(stored, problem)
 
 
 def in_reals(content: Mapping[str, Any], stored: StoredResult) -> str | None:
@@ -153,8 +166,11 @@ def unnamed(stored: StoredResult, loaded: Loaded) -> str | None:
     return f"the result does not say which `{more[0]}` it is about" if more else None
 
 
-def misquoted(stored: StoredResult, problem: Problem) -> str | None:
-    """Why the words of a result are not about the problem that its files describe, or not what it found."""
+def misquoted(stored: StoredResult, problem: Problem, real: bool = False) -> str | None:
+    """Why the words of a result are not about the problem that its files describe, or not what it found.
+
+    `real`: what it rests on was shown in exact real arithmetic only.
+    """
     verdict = stored.result.verdict
     if problem.name != stored.problem:
         return f"the files describe problem `{problem.name}`"
@@ -162,7 +178,7 @@ def misquoted(stored: StoredResult, problem: Problem) -> str | None:
         return "the result states another property than its files"
     if stored.statement not in (None, statement(problem, verdict)):
         return "the result states something else than what its verdict says of its files"
-    if stored.result.arithmetic != arithmetic_of(problem, in_reals_only(verdict)):
+    if stored.result.arithmetic != arithmetic_of(problem, real or in_reals_only(verdict)):
         return "the result is about another arithmetic than its verdict"
     return None
 
