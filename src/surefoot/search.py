@@ -44,6 +44,7 @@ from surefoot.verdict.verdict import (
 )
 from surefoot.work.budget import Budget
 
+LAST = 3  # candidates that are named where no invariant was found
 SEARCHING = 0.6  # of the time; the rest is for the certificate of what was found
 
 
@@ -174,7 +175,8 @@ def find_invariant(problem: Problem, moving: tuple[Bound, ...], asking: Asking) 
     tried = f"{len(outcome.candidates)} candidates"
     if outcome.invariant is None:
         nothing = outcome.verdict or Unknown(Reason.INCOMPLETE, "no invariant was found")
-        return asking.result(problem, nothing, False, how, tried)
+        last = tuple(f"tried {text}: {became}" for text, became in outcome.candidates[-LAST:])
+        return asking.result(problem, nothing, False, how, tried, *last)
     how += f" with {outcome.invariant.obligations[-1].engine}"
     certified = all(o.certified for o in outcome.invariant.obligations)
     words = {o.verdict.uncertified_by for o in outcome.invariant.obligations if isinstance(o.verdict, Holds)}

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Callable
 from copy import deepcopy
+from dataclasses import replace
+from html import escape
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 from tests.cli.conftest import Command
+from tests.report.test_page import Balanced
 
 from surefoot.problem.problem import Problem
 from surefoot.run import verify
-from surefoot.verdict.verdict import Result
+from surefoot.verdict.verdict import Reason, Result, Unknown
 
 COUNTER = """
 name = "counter"
@@ -250,6 +259,92 @@ def test_an_interrupt_writes_what_is_known(
     found = json.loads(result.read_text())["verdict"]["artifact"]
     assert (found["proved"]["value"], found["refuted"]["value"]) == ("1", "9")
     assert (found["reached"], len(found["trials"])) == (False, 2)
+
+
+def test_an_interrupt_while_the_proof_is_certified_keeps_the_ends(
+    counter: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(problem: Problem, *given: Any, certificates: bool = True, **named: Any) -> Result:
+        found = verify(problem, *given, certificates=certificates, **named)
+        stopped = Unknown(Reason.INTERRUPTED, "stopped")
+        return replace(found, verdict=stopped, certified=False) if certificates else found
+
+    monkeypatch.setattr("surefoot.search.verify", interrupted)
+    moving = ("--property", "never n > 3", "--tighten", "n<=", "--between", "1", "9", "--precision", "1")
+    code, out, _ = command("invariant", counter, *moving, "--quiet")
+    assert code == 130
+    assert "stopped by the user" in out
+    assert "no certificate" in out
+
+
+def test_an_interrupt_of_an_inductive_search_says_what_was_tried(
+    counter: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def interrupted(problem: Problem, *given: Any, **named: Any) -> Result:
+        asked.append(problem)
+        if len(asked) == 9:
+            raise KeyboardInterrupt
+        return verify(problem, *given, **named)
+
+    monkeypatch.setattr("surefoot.search.verify", interrupted)
+    inductive = ("--inductive", "n<=", "0", "9", "--precision", "1", "--quiet")
+    code, out, _ = command("invariant", counter, *inductive)
+    assert code == 130
+    assert out.startswith("unknown (interrupted)")
+    assert "tried n <= 0: a step leaves it: weakened" in out
+
+
+def test_a_signal_gives_the_partial_result(counter: Path) -> None:
+    """As a terminal sends it, to the process and its children, in the middle of many questions."""
+    result, report, queries = (counter.with_name(n) for n in ("result.json", "out.html", "queries"))
+    moving = ("--property", "never n > 3", "--tighten", "n<=", "--between", "1", "9", "--probe", "1000")
+    more = ("--precision", "1/100000", "--timeout", "300", "--dump-queries", queries)
+    written = ("--json", result, "--report", report)
+    arguments = [str(a) for a in ("invariant", counter, *moving, *more, *written)]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "surefoot", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    deadline = time.monotonic() + 60
+    while len(list(queries.glob("*"))) < 40 and time.monotonic() < deadline:
+        time.sleep(0.2)
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert "Traceback" not in err
+    assert "stopped by the user" in out
+    assert json.loads(result.read_text())["verdict"]["artifact"]["reached"] is False
+    assert "stopped by the user" in report.read_text()
+
+
+def test_the_report_shows_every_question(counter: Path, command: Command) -> None:
+    report = counter.with_name("out.html")
+    moving = ("--property", "never n > 3", "--tighten", "n<=", "--between", "1", "9", "--precision", "1")
+    code, out, _ = command("invariant", counter, *moving, "--report", report, "--quiet")
+    assert code == 0
+    text = report.read_text()
+    reader = Balanced()
+    reader.feed(text)
+    assert reader.open == []
+    bound = out.splitlines()[0].removeprefix("found ").partition(":")[0]
+    assert f"Proved with {escape(bound)}: certificate accepted by the independent checker." in text
+    assert "Violated with n &lt;= " in text
+    assert "The tipping point lies between" in text
+    marks = re.search(r'role="img".*?</svg>', text, re.DOTALL)
+    assert marks is not None
+    rows = text.count("<tr>") - 1
+    assert marks.group().count("<title>") == rows > 3
+    inductive = ("--inductive", "n<=", "0", "9", "--precision", "1", "--report", report, "--quiet")
+    assert command("invariant", counter, *inductive)[0] == 0
+    text = report.read_text()
+    assert "No run leaves <code>n &lt;= 4</code>" in text
+    assert "Each of these rests on a certificate that the checker accepts." in text
+    assert "a step leaves it: weakened" in text
 
 
 def test_the_timeout_keeps_the_interval_that_is_known(counter: Path, command: Command) -> None:

@@ -225,6 +225,8 @@ def confirmed(search: Search, family: Family, decide: Decide, budget: Budget) ->
                 return replace(search, trials=trials, proved=None, refuted=None, contradiction=why)
             case _, Unknown(Reason.NUMERICS):
                 doubted.append(trial)
+            case _, Unknown(Reason.INTERRUPTED):
+                return replace(search, proved=trial, stopped="stopped by the user", reason=Reason.INTERRUPTED)
             case _:
                 return _settled(search, trial, doubted, again)
     return _settled(search, None, doubted, again)

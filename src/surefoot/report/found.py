@@ -35,10 +35,11 @@ def _tipping_point(found: TippingPoint) -> list[str]:
 def _end(trial: Trial | None) -> str:
     if trial is None:
         return "at no value of the range"
-    return f"at {show(Const(trial.value))} ({_evidence(trial)})"
+    return f"at {show(Const(trial.value))} ({evidence_of(trial)})"
 
 
-def _evidence(trial: Trial) -> str:
+def evidence_of(trial: Trial) -> str:
+    """What the answer at one value rests on."""
     match trial.verdict:
         case Proved():
             return "certificate accepted by the independent checker" if trial.certified else "NOT checked"

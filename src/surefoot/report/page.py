@@ -12,10 +12,11 @@ from surefoot.problem.problem import Problem
 from surefoot.problem.semantics import decision
 from surefoot.problem.show import show_property
 from surefoot.report.chart import Series, line_chart
+from surefoot.report.found_page import found_html
 from surefoot.report.run_table import RunTable, run_table
 from surefoot.report.text import FINITE_RUNS, evidence, headline
 from surefoot.transform.discretise import discretise
-from surefoot.verdict.verdict import Result, Trace, Unknown, Vacuous, Violated
+from surefoot.verdict.verdict import Found, Result, Trace, Unknown, Vacuous, Violated
 from surefoot.verdict.words import statement
 
 MOST_ROWS = 200  # states of a run that are drawn and listed; the JSON has all of them
@@ -30,7 +31,7 @@ code{background:#f2f4f4;padding:0 .25em}
 svg{width:100%;max-width:46rem;height:auto;display:block;margin:.4rem 0}
 .table{overflow-x:auto}table{border-collapse:collapse;font-size:.85rem;font-variant-numeric:tabular-nums}
 th,td{border-bottom:1px solid #d5d8dc;padding:.15rem .6rem;text-align:right;white-space:nowrap}
-td.text{text-align:left;white-space:normal;overflow-wrap:anywhere}
+th.text,td.text{text-align:left;white-space:normal;overflow-wrap:anywhere}
 dt{font-weight:600}dd{margin:0 0 .4rem 1rem;overflow-wrap:anywhere}
 .title{font:600 13px system-ui,sans-serif}.tick{font:11px system-ui,sans-serif;fill:#566573}
 .end{text-anchor:end}.middle{text-anchor:middle}.grid{stroke:#e5e8e8}.past{fill:#f2f4f4}.loop{stroke:#c0392b;stroke-width:3}
@@ -52,15 +53,19 @@ def page(results: Sequence[tuple[Problem, Result]]) -> str:
 
 def _section(problem: Problem, result: Result) -> str:
     words = "".join(f"<p>{escape(s)}</p>" for s in statement(problem, result.verdict))
-    told = [line.partition("  ")[2].strip() or line for line in evidence(problem, result, runs=False)]
+    lines = [] if isinstance(result.verdict, Found) else evidence(problem, result, runs=False)
+    told = [line.partition("  ")[2].strip() or line for line in lines]
     parts = [
         f'<section><h2 class="{_mood(result)}">{escape(headline(result))}: '
         f"<code>{escape(show_property(problem.property))}</code></h2>",
         words,
         *(f"<p>{escape(line)}</p>" for line in told),
     ]
-    if isinstance(result.verdict, Violated):
-        parts.append(_run(problem, result.verdict.trace))
+    match result.verdict:
+        case Violated(trace):
+            parts.append(_run(problem, trace))
+        case Found(artifact):
+            parts.append(found_html(artifact))
     return "\n".join([*parts, _facts(problem, result), "</section>"])
 
 

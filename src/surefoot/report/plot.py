@@ -1,4 +1,7 @@
-"""The questions of a search as a picture: value against seconds, the verdict as colour and shape (SVG)."""
+"""The questions of a search as pictures (SVG), the verdict as colour and shape.
+
+One has the values against the seconds that each took, the other the values against what was found there.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from surefoot.verdict.artifact import TippingPoint, Trial
 
 WIDTH, HEIGHT = 720, 360
 LEFT, RIGHT, TOP, BOTTOM = 70, 20, 56, 56
+LANE = 44  # height of the marks with one answer
 COLOURS = {"proved": "#1a7f37", "refuted": "#cf222e", "vacuous": "#6e7781", "unknown": "#9a6700"}
 
 
@@ -31,7 +35,7 @@ def tipping_point_svg(found: TippingPoint) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif">',
         f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>',
         _text(LEFT, 24, found.statement, size=15),
-        *_gap(found, across),
+        *_gap(found, across, HEIGHT - TOP - BOTTOM),
         f'<path d="M{LEFT} {TOP} V{HEIGHT - BOTTOM} H{WIDTH - RIGHT}" fill="none" stroke="black"/>',
         _text(LEFT, HEIGHT - BOTTOM + 18, f"{low:.6g}"),
         _text(WIDTH - RIGHT, HEIGHT - BOTTOM + 18, f"{high:.6g}", anchor="end"),
@@ -44,11 +48,36 @@ def tipping_point_svg(found: TippingPoint) -> str:
     return "\n".join(parts) + "\n"
 
 
-def _gap(found: TippingPoint, across: Callable[[float], float]) -> list[str]:
+def verdicts_svg(found: TippingPoint) -> str:
+    """The bound from left to right, a lane for each kind of answer; the gap is shaded."""
+    values = [float(t.value) for t in found.trials]
+    low, high = min(values), max(values)
+    lanes = [answer for answer in COLOURS if any(t.answer == answer for t in found.trials)]
+    bottom = TOP + LANE * len(lanes)
+
+    def across(value: float) -> float:
+        return LEFT + 20 + (WIDTH - LEFT - RIGHT - 40) * ((value - low) / (high - low) if high > low else 0.5)
+
+    parts = [
+        f'<svg viewBox="0 0 {WIDTH} {bottom + 30}" role="img" aria-label="{escape(found.statement)}">',
+        *_gap(found, across, bottom - TOP),
+        f'<path d="M{LEFT} {TOP} V{bottom} H{WIDTH - RIGHT}" fill="none" stroke="black"/>',
+        _text(across(low), bottom + 18, f"{low:.6g}", anchor="middle"),
+    ]
+    if high > low:
+        parts.append(_text(across(high), bottom + 18, f"{high:.6g}", anchor="middle"))
+    for number, answer in enumerate(lanes):
+        y = TOP + LANE * (number + 0.5)
+        parts.append(_text(LEFT - 8, y + 4, answer, anchor="end", colour=COLOURS[answer]))
+        parts += [_mark(t, across(float(t.value)), y) for t in found.trials if t.answer == answer]
+    return "\n".join([*parts, "</svg>"])
+
+
+def _gap(found: TippingPoint, across: Callable[[float], float], height: int) -> list[str]:
     if found.proved is None or found.refuted is None:
         return []
     left, right = sorted(across(float(t.value)) for t in (found.proved, found.refuted))
-    size = f'width="{max(1.0, right - left):.2f}" height="{HEIGHT - TOP - BOTTOM}"'
+    size = f'width="{max(1.0, right - left):.2f}" height="{height}"'
     ends = sorted(float(t.value) for t in (found.proved, found.refuted))
     words = f"{ends[0]:.6g} … {ends[1]:.6g}"
     return [

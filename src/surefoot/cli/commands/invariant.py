@@ -75,6 +75,7 @@ def templates(_: click.Context, option: click.Parameter, given: Any) -> Any:
     "--json", "json_path", metavar="FILE|-", help="Write the complete result; - = stdout, nothing else."
 )
 @click.option("--plot", metavar="FILE.svg", help="Draw the questions of a tipping point.")
+@click.option("--report", metavar="FILE", help="Write the result as one HTML page with pictures.")
 @click.option("--quiet", is_flag=True, help="No progress on stderr.")
 def invariant(
     model: str,
@@ -89,6 +90,7 @@ def invariant(
     seed: int,
     json_path: str | None,
     plot: str | None,
+    report: str | None,
     quiet: bool,
     **options: Any,
 ) -> int:
@@ -111,6 +113,7 @@ def invariant(
     inputs = [Path(model)]
     check_writable(json_path, inputs)
     check_writable(plot, inputs, "--plot")
+    check_writable(report, inputs, "--report")
     wiring = {name: options.pop(name) for name in MODEL_OPTIONS}
     name, problem, loaded = _loaded(model, wiring)
     engines = build_engines(engine_name, options, dump_queries)
@@ -132,7 +135,7 @@ def invariant(
         and isinstance(result.verdict.artifact, TippingPoint)
     ):
         write_file(Path(plot), tipping_point_svg(result.verdict.artifact))
-    write([(about, result)], json_path, quiet)
+    write([(about, result)], json_path, quiet, report)
     return code(result)
 
 

@@ -1,0 +1,87 @@
+"""What a search found, as a part of an HTML page: in words, as a picture and as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+
+from surefoot.problem.show import show
+from surefoot.problem.term import Const
+from surefoot.report.found import evidence_of
+from surefoot.report.plot import verdicts_svg
+from surefoot.verdict.artifact import Invariant, TippingPoint, Trial
+
+
+def found_html(artifact: object) -> str:
+    """Tipping points and invariants; anything else has no picture."""
+    match artifact:
+        case TippingPoint():
+            return _tipping_point(artifact)
+        case Invariant():
+            return _invariant(artifact)
+        case _:
+            return ""
+
+
+def tipping_words(found: TippingPoint) -> list[str]:
+    """Where the property holds and where not, as sentences with the inequality in them."""
+    bound = found.statement.rpartition(" ")[0]  # the terms and the relation, without the value
+    words = ["It is proved at no value that was asked."]
+    if found.proved is not None:
+        words = [f"Proved with {found.statement}: {evidence_of(found.proved)}."]
+    if found.refuted is None:
+        words.append("It is violated at no value that was asked.")
+    else:
+        other = f"{bound} {show(Const(found.refuted.value))}"
+        words.append(f"Violated with {other}: {evidence_of(found.refuted)}.")
+    if found.proved is not None and found.refuted is not None:
+        ends = sorted((found.proved.value, found.refuted.value))
+        between = " and ".join(show(Const(v)) for v in ends)
+        words.append(
+            f"The tipping point lies between {between}; nothing is said about the values between them."
+        )
+    if found.stopped:
+        words.append(f"The gap is wider than {show(Const(found.precision))}: {found.stopped}.")
+    return words
+
+
+def _tipping_point(found: TippingPoint) -> str:
+    order = sorted(enumerate(found.trials, 1), key=lambda pair: pair[1].value)
+    rows = [_trial(number, trial) for number, trial in order]
+    words = "".join(f"<p>{escape(sentence)}</p>" for sentence in tipping_words(found))
+    head = ("value", "verdict", "evidence", "seconds", "question")
+    return f"{words}\n{verdicts_svg(found)}\n{_table(head, rows)}"
+
+
+def _trial(number: int, trial: Trial) -> tuple[str, ...]:
+    return (
+        show(Const(trial.value)),
+        trial.answer,
+        evidence_of(trial) if trial.answer in ("proved", "refuted") else "none",
+        f"{trial.seconds:.2f}",
+        str(number),
+    )
+
+
+def _invariant(found: Invariant) -> str:
+    shown = [
+        (o.name, "certified" if o.certified else "not certified", f"{o.seconds:.2f}")
+        for o in found.obligations
+    ]
+    whole = all(o.certified for o in found.obligations)
+    state = "a certificate that the checker accepts" if whole else "the word of a solver, at least in part"
+    kept = f"<code>{escape(show(found.condition))}</code>"
+    words = (
+        f"<p>No run leaves {kept}: every start satisfies it, no step leads out of it, and no bad state "
+        f"satisfies it. Each of these rests on {state}.</p>"
+    )
+    tried = _table(("candidate", "what became of it"), found.candidates)
+    return f"{words}\n{_table(('obligation', 'state', 'seconds'), shown)}\n{tried}"
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    titles = "".join(f'<th class="text">{escape(name)}</th>' for name in head)
+    body = "".join(
+        "<tr>" + "".join(f'<td class="text">{escape(cell)}</td>' for cell in row) + "</tr>" for row in rows
+    )
+    return f'<div class="table"><table><tr>{titles}</tr>{body}</table></div>'
