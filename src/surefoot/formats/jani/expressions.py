@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
+from typing import TypeAlias
 
 from surefoot.errors import InvalidProblem, did_you_mean
 from surefoot.formats.jani.document import Node
@@ -15,9 +17,10 @@ from surefoot.problem.meaning.elementary import elementary
 from surefoot.problem.parse.lexer import shorten
 from surefoot.problem.parse.terms import MOST_LEVELS
 from surefoot.problem.show import brief
-from surefoot.problem.term import Apply, Const, Op, Term, equal, ite
+from surefoot.problem.term import Apply, Const, Op, Term, Var, equal
 from surefoot.problem.validate.kinds import converted, describe, joined, kind_of, unbounded
 
+_Build: TypeAlias = Callable[[tuple[Term, ...]], Term]
 MOST_ELEMENTS = 100_000  # of one array that is built by `ac`, nested ones multiplied
 
 BINARY = {
@@ -127,7 +130,27 @@ def term_kind(node: Node, term: Term, scope: Scope) -> Kind:
 
 
 def read_raw(node: Node, scope: Scope, level: int = 0) -> Term:
-    """The term as it is written: not yet checked for kinds, not folded."""
+    """The term as it is written: not yet checked for kinds, not folded. Deep ones need no deep recursion."""
+    done: list[Term] = []
+    waiting: list[tuple[Node, int] | tuple[_Build, int]] = [(node, level)]
+    while waiting:
+        task, number = waiting.pop()
+        if not isinstance(task, Node):
+            arguments = tuple(done[len(done) - number :])
+            done[len(done) - number :] = [task(arguments)]
+            continue
+        plan = _plan(task, scope, number)
+        if isinstance(plan, Const | Var | Apply):
+            done.append(plan)
+        else:
+            build, operands = plan
+            waiting.append((build, len(operands)))
+            waiting.extend((operand, number + 1) for operand in reversed(operands))
+    return done[0]
+
+
+def _plan(node: Node, scope: Scope, level: int) -> Term | tuple[_Build, list[Node]]:
+    """The term of an expression, or how to make it from those of its operands."""
     value = node.value
     if isinstance(value, bool | int | Fraction):
         return Const(value)
@@ -164,32 +187,25 @@ def _named_number(node: Node, scope: Scope) -> Term:
     return Const(Fraction(_NAMED_NUMBERS[name]))
 
 
-def _operation(node: Node, scope: Scope, level: int) -> Term:
+def _operation(node: Node, scope: Scope, level: int) -> Term | tuple[_Build, list[Node]]:
     operator = Node(node.value["op"], node, "op").string()
     if operator in BINARY:
-        return _binary(node, BINARY[operator], operator, scope, level)
+        op = BINARY[operator]
+        operands = _chain(node, operator) if op in _CHAINS else _operands(node, "left", "right")
+        return partial(Apply, op), operands
     if operator in TURNED:
-        left, right = _operands(node, ("left", "right"), scope, level)
-        return Apply(TURNED[operator], (right, left))
+        return partial(Apply, TURNED[operator]), _operands(node, "left", "right")[::-1]
     if operator in UNARY:
-        return Apply(UNARY[operator], _operands(node, ("exp",), scope, level))
+        return partial(Apply, UNARY[operator]), _operands(node, "exp")
     match operator:
         case "≠":
-            left, right = _operands(node, ("left", "right"), scope, level)
-            return ~equal(left, right)
+            return (lambda both: ~equal(*both)), _operands(node, "left", "right")
         case "ite":
-            return ite(*_operands(node, ("if", "then", "else"), scope, level))
+            return partial(Apply, Op.ITE), _operands(node, "if", "then", "else")
         case "aa":
-            return Apply(Op.SELECT, _operands(node, ("exp", "index"), scope, level))
+            return partial(Apply, Op.SELECT), _operands(node, "exp", "index")
         case "av":
-            elements = node.table(("op", "elements"))["elements"].entries()
-            if not elements:
-                node.refuse("an array without elements has no kind", "write at least one element")
-            rows = tuple(read_raw(e, scope, level + 1) for e in elements)
-            lengths = {len(r.args) for r in rows if isinstance(r, Apply) and r.op is Op.ARRAY}
-            if len(lengths) > 1:
-                node.refuse("an array whose rows have different lengths is not supported", "fill the rows up")
-            return Apply(Op.ARRAY, rows)
+            return _array(node, scope, level)
         case "ac":
             return _comprehension(node, scope, level)
         case "call":
@@ -208,25 +224,33 @@ def operators() -> Iterable[str]:
     return (*BINARY, *TURNED, *UNARY, *OTHER)
 
 
-def _operands(node: Node, keys: tuple[str, ...], scope: Scope, level: int) -> tuple[Term, ...]:
+def _operands(node: Node, *keys: str) -> list[Node]:
     fields = node.table(("op", *keys))
-    return tuple(read_raw(fields[key], scope, level + 1) for key in keys)
+    return [fields[key] for key in keys]
 
 
-def _binary(node: Node, op: Op, operator: str, scope: Scope, level: int) -> Term:
-    """Chains of an associative operator become one term with many arguments, however they are nested."""
-    if op not in _CHAINS:
-        return Apply(op, _operands(node, ("left", "right"), scope, level))
-    operands: list[Term] = []
+def _chain(node: Node, operator: str) -> list[Node]:
+    """The operands of an associative operator, however they are nested: one term with many arguments."""
+    operands: list[Node] = []
     waiting = [node]
     while waiting:
         part = waiting.pop()
         if isinstance(part.value, dict) and part.value.get("op") == operator:
-            fields = part.table(("op", "left", "right"))
-            waiting += [fields["right"], fields["left"]]
+            waiting.extend(reversed(_operands(part, "left", "right")))
         else:
-            operands.append(read_raw(part, scope, level + 1))
-    return Apply(op, tuple(operands))
+            operands.append(part)
+    return operands
+
+
+def _array(node: Node, scope: Scope, level: int) -> Term:
+    elements = node.table(("op", "elements"))["elements"].entries()
+    if not elements:
+        node.refuse("an array without elements has no kind", "write at least one element")
+    rows = tuple(read_raw(e, scope, level + 1) for e in elements)
+    lengths = {len(r.args) for r in rows if isinstance(r, Apply) and r.op is Op.ARRAY}
+    if len(lengths) > 1:
+        node.refuse("an array whose rows have different lengths is not supported", "fill the rows up")
+    return Apply(Op.ARRAY, rows)
 
 
 def _comprehension(node: Node, scope: Scope, level: int) -> Term:
