@@ -31,7 +31,7 @@ from surefoot.run import verify
 from surefoot.search import Asking, find_invariant, verify_assuming
 from surefoot.transform.tighten import parse_tighten
 from surefoot.verdict.artifact import Invariant
-from surefoot.verdict.verdict import Found, Holds, Reason, Result, Unknown, Vacuous, Violated
+from surefoot.verdict.verdict import Found, Proved, Reason, Result, Unknown, Vacuous, Violated
 from surefoot.work.budget import Budget
 
 X, N = Var("x"), Var("n")
@@ -129,11 +129,9 @@ def test_a_proved_invariant_helps_a_later_proof() -> None:
     problem, first = jumping(), Induction(depth=1)
     assert isinstance(verify(problem, first, Budget(60)).verdict, Unknown)
     result = verify_assuming(problem, N <= 4, Asking((Bmc(), Induction()), Budget(60)))
-    assert isinstance(result.verdict, Holds)
-    assert result.verdict.as_asked
-    assert "with an invariant that was proved first: n <= 4" in result.verdict.how
-    assert any("which was proved first" in note for note in result.notes)
-    assert not result.certified
+    assert isinstance(result.verdict, Proved)
+    assert any("with the invariant n <= 4, which was proved first" in note for note in result.notes)
+    assert result.certified
 
 
 def test_an_assumption_that_is_wrong_or_unproved_is_not_used() -> None:
