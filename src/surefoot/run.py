@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from fractions import Fraction
 from importlib.metadata import PackageNotFoundError, version
 
@@ -112,7 +112,13 @@ def arithmetic_of(problem: Problem, real: bool) -> str:
 
 def portfolio(solvers: Iterable[str] = PREFERRED) -> list[Engine]:
     """Every engine with every solver that is tried unasked, cheapest first."""
-    return [kind(**{"solver": SOLVERS[name]()}) for kind in ENGINES.values() for name in solvers]
+    found: list[Engine] = []
+    for kind in ENGINES.values():
+        if any(f.name == "solver" for f in fields(kind)):  # type: ignore[arg-type]
+            found += [kind(**{"solver": SOLVERS[name]()}) for name in solvers]
+        else:
+            found.append(kind())
+    return found
 
 
 def choose(problem: Problem, engines: Iterable[Engine]) -> Engine:

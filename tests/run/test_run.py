@@ -112,7 +112,7 @@ def test_what_did_not_work_is_no_answer(outcome: object, reason: Reason) -> None
 
 
 def test_objections_are_errors() -> None:
-    asked = Probability(Path("F", X > 1))
+    asked = Probability(Path("F", X > 1), over="count")
     with pytest.raises(Unsupported, match="Probability"):
         verify(counter(asked))
     with pytest.raises(Unsupported, match="Probability"):

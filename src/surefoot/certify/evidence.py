@@ -8,12 +8,13 @@ what it was, the word of a solver, and a note says what is not certified.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from surefoot.certify.execution.argument import Aid
 from surefoot.certify.execution.canonical import canonical
 from surefoot.certify.execution.prove import about_runs, certificate
 from surefoot.certify.files import about_files, rejection, without_controls
+from surefoot.certify.process.claim import about_values
 from surefoot.certify.replay import replay
 from surefoot.errors import Unsupported
 from surefoot.problem.problem import Problem
@@ -21,7 +22,9 @@ from surefoot.problem.property import Never, Property, Recurs
 from surefoot.verdict.verdict import (
     Argument,
     Certificate,
+    Exact,
     Holds,
+    PerStart,
     Proved,
     Reason,
     Unknown,
@@ -67,6 +70,8 @@ def certify(
                 claimed = Certificate(found.kind, content)
                 return _checked(claimed, arithmetic, otherwise, budget)
             return _about_the_start(problem, verdict, otherwise, inputs, budget)
+        case Exact() | PerStart():
+            return _values(problem, verdict, budget)
         case Holds(as_asked=True, argument=Argument()):
             return aided(problem, verdict, Aid(), inputs, budget)
         case _:
@@ -88,6 +93,25 @@ def aided(problem: Problem, holds: Holds, aid: Aid, inputs: Mapping[str, str], b
             return _checked(claimed, "proved", holds, budget)
         first = first or claimed
     return _checked(first, "proved", holds, budget)
+
+
+def _values(problem: Problem, verdict: Exact | PerStart, budget: Budget) -> Evidence:
+    """Bounds of a value: the checker derives the process again and looks at every state."""
+    try:
+        claimed = about_values(problem, verdict)
+    except Unsupported as why:
+        return Evidence(replace(verdict, certificate=None), False, (f"not certified: {why}",))
+    if claimed is None:
+        return Evidence(verdict, False)
+    budget.progress("checking the certificate")
+    found = rejection(claimed.content, budget.remaining())
+    if found is None:
+        return Evidence(replace(verdict, certificate=claimed), True)
+    if found.refused:
+        rejected = f"the checker rejects the certificate: {found.why}"
+        return Evidence(Unknown(Reason.NUMERICS, rejected), False)
+    note = f"not certified: there is a certificate, but {found.why}"
+    return Evidence(replace(verdict, certificate=None), False, (note,))
 
 
 def uncertified(problem: Problem, verdict: Verdict, solver: str) -> Evidence:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import fields
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +18,37 @@ from surefoot.solve import SOLVERS
 from surefoot.solve.protocol import Solver
 from surefoot.solve.recording import Recording
 
-TYPES: dict[str, Any] = {"int | None": click.IntRange(min=0), "int": click.IntRange(min=0), "float": float}
+
+class Positive(click.ParamType):  # type: ignore[type-arg]
+    """An exact positive number: 1e-6, 0.001, 1/1000."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Fraction:
+        try:
+            number = Fraction(value)
+        except (ValueError, ZeroDivisionError):
+            self.fail(f"{value} is not a number", param, ctx)
+        if number <= 0:
+            self.fail(f"{value} is not positive", param, ctx)
+        return number
+
+
+TYPES: dict[str, Any] = {
+    "int | None": click.IntRange(min=0),
+    "int": click.IntRange(min=0),
+    "float": float,
+    "Fraction": Positive(),
+}
 
 
 def engine_flags(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add `--engine`, `--dump-queries` and one flag per engine field."""
     for name, kind in _fields().items():
-        given: Any = click.Choice(list(SOLVERS)) if kind == "Solver" else TYPES[kind]
+        given: Any = click.Choice(list(SOLVERS)) if kind == "Solver" else TYPES.get(kind)
         users = ", ".join(n for n, e in ENGINES.items() if name in {f.name for f in fields(e)})  # type: ignore[arg-type]
-        command = click.option(f"--{name.replace('_', '-')}", name, type=given, help=f"option of: {users}")(
+        flag = {"is_flag": True, "default": None} if kind == "bool" else {"type": given}
+        command = click.option(f"--{name.replace('_', '-')}", name, help=f"option of: {users}", **flag)(
             command
         )
     command = click.option("--dump-queries", type=click.Path(path_type=Path), metavar="DIR",

@@ -9,6 +9,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from math import isfinite
 from pathlib import Path
 
@@ -17,6 +18,7 @@ import click
 from surefoot.errors import InvalidProblem
 from surefoot.formats.result_json import to_json
 from surefoot.problem.problem import Problem
+from surefoot.problem.property import Expected, Probability, Threshold
 from surefoot.report.page import page
 from surefoot.report.text import render
 from surefoot.verdict.verdict import (
@@ -49,14 +51,18 @@ def sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def exit_code(result: Result) -> int:
+def exit_code(result: Result, problem: Problem | None = None) -> int:
     """0 proved, or no violation in as many steps as the property speaks of; 1 violated; 130 interrupted.
 
+    A value: 0, or 1 where it misses the threshold of the property.
     3: no full answer, or one about all runs that rests on the word of a solver.
     """
     match result.verdict:
         case Violated():
             return 1
+        case Exact(low, high, certificate) if problem is not None and _threshold(problem) is not None:
+            met = _met(_threshold(problem), low, high)
+            return 3 if met is None or (met and certificate is None) else int(not met)
         case Proved() | Estimated() | Exact() | Found() | PerStart():
             return 0
         case Holds(up_to, as_asked=asked):
@@ -65,6 +71,23 @@ def exit_code(result: Result) -> int:
             return 130
         case Vacuous() | Unknown():
             return 3
+
+
+def _threshold(problem: Problem) -> Threshold | None:
+    return problem.property.threshold if isinstance(problem.property, Probability | Expected) else None
+
+
+def _met(threshold: Threshold | None, low: Fraction | None, high: Fraction | None) -> bool | None:
+    """Does a value between these ends (None: infinite) meet the threshold? None: that is not decided."""
+    assert threshold is not None
+    value = threshold.value
+    below = high is not None and (high < value or (threshold.relation == "<=" and high == value))
+    above = low is None or low > value or (threshold.relation == ">=" and low == value)
+    if threshold.relation in ("<", "<="):
+        missed = low is None or low > value or (threshold.relation == "<" and low == value)
+        return True if below else False if missed else None
+    missed = high is not None and (high < value or (threshold.relation == ">" and high == value))
+    return True if above else False if missed else None
 
 
 def worst(codes: Sequence[int]) -> int:
@@ -100,7 +123,7 @@ def write(
             print(render(problem, result))
     write_json(results, json_path, quiet)
     write_report(results, report, quiet)
-    return worst([exit_code(result) for _, result in results])
+    return worst([exit_code(result, problem) for problem, result in results])
 
 
 def write_json(results: Sequence[tuple[Problem, Result]], json_path: str | None, quiet: bool) -> None:
@@ -128,9 +151,10 @@ def write_report(results: Sequence[tuple[Problem, Result]], path: str | None, qu
 
 def write_certificate(verdict: Verdict, path: str) -> str:
     """The certificate alone, as the stand-alone checker reads it; what was done, for stderr."""
-    if not isinstance(verdict, Proved):
+    found = verdict.certificate if isinstance(verdict, Proved | Exact | PerStart) else None
+    if found is None:
         return f"not written: {path} (there is no proof)"
-    text = json.dumps(verdict.certificate.content, separators=(",", ":")) + "\n"
+    text = json.dumps(found.content, separators=(",", ":")) + "\n"
     write_file(Path(path), gzip.compress(text.encode(), mtime=0) if path.endswith(".gz") else text)
     return f"written: {path}"
 

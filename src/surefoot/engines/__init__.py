@@ -1,7 +1,8 @@
 """Engines by name. To add one: write engines/<name>.py, add one line here."""
 
 from surefoot.engines.bmc import Bmc
+from surefoot.engines.explicit import Explicit
 from surefoot.engines.induction import Induction
 from surefoot.engines.protocol import Engine
 
-ENGINES: dict[str, type[Engine]] = {"bmc": Bmc, "induction": Induction}
+ENGINES: dict[str, type[Engine]] = {"explicit": Explicit, "bmc": Bmc, "induction": Induction}

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
 
+from surefoot.problem.parse.lexer import shorten
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Recurs, Within
 from surefoot.problem.show import show, show_property
@@ -65,8 +68,8 @@ def headline(result: Result) -> str:
             return f"holds up to {counted(up_to, 'step')} ({how + ', ' if how else ''}not certified)"
         case Estimated(low, high, confidence):
             return f"estimated in [{float(low):.6g}, {float(high):.6g}] at {float(confidence):.4g}"
-        case Exact(low, high):
-            return f"between {float(low):.10g} and {float(high):.10g}"
+        case Exact(low, high, certificate):
+            return interval(low, high) + ("" if certificate is not None else " (not certified)")
         case Found(TippingPoint(statement)):
             return f"found {statement}"
         case Found(Invariant(condition)):
@@ -81,6 +84,24 @@ def headline(result: Result) -> str:
             return f"unknown ({reason.value})"
 
 
+def interval(low: Fraction | None, high: Fraction | None) -> str:
+    """An interval in words; both ends rounded outward. None is infinity."""
+    if low is None:
+        return "infinite"
+    if high is None:
+        return f"at least {_decimal(low, ROUND_FLOOR)}"
+    if low == high:
+        short = str(low)
+        near = f"about {_decimal(low, ROUND_FLOOR)}"
+        return f"exactly {short}" if len(short) <= 12 else f"exactly {shorten(short, 60)} ({near})"
+    return f"between {_decimal(low, ROUND_FLOOR)} and {_decimal(high, ROUND_CEILING)}"
+
+
+def _decimal(value: Fraction, rounding: str) -> str:
+    context = Context(prec=12, rounding=rounding)
+    return f"{context.divide(Decimal(value.numerator), Decimal(value.denominator)).normalize(context):g}"
+
+
 def evidence(problem: Problem, result: Result, *, runs: bool = True) -> list[str]:
     """What stands behind the verdict; `runs`: a trace too, state by state."""
     match result.verdict:
@@ -91,7 +112,11 @@ def evidence(problem: Problem, result: Result, *, runs: bool = True) -> list[str
                 *(_trace(problem, trace) if runs else ()),
                 *([] if trace.loop is None else [f"returns to state {trace.loop}"]),
             ]
-        case Proved(certificate):
+        case (
+            Proved(certificate)
+            | Exact(certificate=Certificate() as certificate)
+            | PerStart(certificate=Certificate() as certificate)
+        ):
             checked = "accepted by the independent checker" if result.certified else "NOT checked"
             return [f"evidence  certificate of {_size(certificate)}, {checked}"]
         case Holds(_, solver):
@@ -131,6 +156,9 @@ def _argument(certificate: Certificate) -> list[str]:
 def _size(certificate: Certificate) -> str:
     """How much a certificate has to show."""
     cases, several = certificate.content.get("cases"), certificate.content.get("obligations")
+    if isinstance(values := certificate.content.get("values"), list):
+        sizes = [counted(side["states"], "state") for side in values if side is not None]
+        return f"bounds of {' and of '.join(sizes)}" if sizes else "the problem alone"
     if isinstance(several, list):
         cases = [case for obligation in several for case in obligation["cases"]]
         return f"{counted(len(several), 'obligation')} and {_steps(cases)}"

@@ -75,9 +75,11 @@ class Estimated:
 
 @dataclass(frozen=True, slots=True)
 class Exact:
-    low: Fraction
-    high: Fraction
-    certificate: Certificate
+    """The value lies between these ends (None: infinite). Without a certificate it is computed only."""
+
+    low: Fraction | None
+    high: Fraction | None
+    certificate: Certificate | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,10 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class PerStart:
+    """A verdict for each start; those that are values rest on one certificate for all of them."""
+
     table: tuple[tuple[State, Verdict], ...]
+    certificate: Certificate | None = None
 
 
 @dataclass(frozen=True, slots=True)

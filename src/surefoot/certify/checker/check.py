@@ -15,6 +15,7 @@ from .execution.obligations import described, obligations
 from .execution.problem import MOST_STEPS, read_problem
 from .execution.range import check_overflow
 from .file import file_bytes, shown, unpacked
+from .markov.claim import check_process
 from .number import BadCertificate, Refused, integer, items, record, text
 from .proof.cases import check_choices, read_case
 from .proof.cases import read_problem as read_case_problem
@@ -23,11 +24,13 @@ from .query import Query
 
 _KEYS = frozenset({"surefoot-certificate", "claim", "arithmetic"})
 _CASES, _OBLIGATIONS = frozenset({"cases"}), frozenset({"obligations"})
+_VALUES = frozenset({"values"})
 _EXECUTION = frozenset({"kind", "problem", "argument"})
 _OBLIGATION = frozenset({"obligation", "steps", "cases"})
 _MEANING = {
     "float32": "float32: any order of summation, tanh and sigmoid within four units in the last place",
     "real": "real numbers: rounding is not covered",
+    "exact": "exact: the model has no rounding",
 }
 
 
@@ -86,6 +89,8 @@ def check(
     it says and in `base`. Raises `BadCertificate` if the data is not a certificate at all.
     """
     claim = certificate.get("claim")
+    if isinstance(claim, dict) and claim.get("kind") == "process":
+        return _about_values(certificate, network, property)
     about_runs = isinstance(claim, dict) and claim.get("kind") == "execution"
     proofs = _OBLIGATIONS if about_runs else _CASES
     data = record(dict(certificate), _KEYS | proofs, frozenset(), "certificate")
@@ -107,6 +112,21 @@ def check(
     return _verdict(
         accepted, reason, f"nothing satisfies {query.origin}", arithmetic, query.uncertified, count
     )
+
+
+def _about_values(certificate: Mapping[str, Any], network: Path | None, property: Path | None) -> Verdict:
+    """A probability or an expected reward, with bounds of every state of the process."""
+    data = record(dict(certificate), _KEYS | _VALUES, frozenset(), "certificate")
+    if type(data["surefoot-certificate"]) is not int or data["surefoot-certificate"] != 1:
+        raise BadCertificate("certificate: of another version than 1")
+    if data["arithmetic"] != "exact" or network is not None or property is not None:
+        raise BadCertificate("certificate: about a process, which is exact and written out")
+    try:
+        found = check_process(data["claim"], data["values"])
+    except Refused as error:
+        return Verdict(False, str(error), "bounds of a probability or an expected reward")
+    reason = "the bounds of every state are inductive"
+    return Verdict(True, reason, found.claim, _MEANING["exact"], (), 1, found.choices, found.states)
 
 
 def _about_runs(data: dict[str, Any], places: Places, arithmetic: str) -> Verdict:

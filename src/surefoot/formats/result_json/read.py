@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from surefoot.formats.result_json.values import float_from, number_from, value_from, wrong
+from surefoot.formats.result_json.values import INFINITE, float_from, number_from, value_from, wrong
 from surefoot.problem.meaning.transition import Transition
 from surefoot.problem.semantics import Move, State
 from surefoot.verdict.verdict import (
@@ -130,7 +130,19 @@ def _per_start(data: Mapping[str, Any], where: str) -> Verdict:
         if inner.get("kind") == "per-start":
             raise wrong(_join(place, "verdict.kind"), "a verdict about one start")
         table.append((start, _verdict(inner, _join(place, "verdict"))))
-    return PerStart(tuple(table))
+    certificate = None if data.get("certificate") is None else _certificate(data, where)
+    return PerStart(tuple(table), certificate)
+
+
+def _exact(data: Mapping[str, Any], where: str) -> Verdict:
+    certificate = None if data.get("certificate") is None else _certificate(data, where)
+    if INFINITE not in (data.get("low"), data.get("high")):
+        return Exact(*_interval(data, where), certificate)
+    if data.get("high") != INFINITE:
+        raise wrong(_join(where, "high"), f"`{INFINITE}`, like `low`")
+    if data.get("low") == INFINITE:
+        return Exact(None, None, certificate)
+    return Exact(Fraction(number_from(_get(data, "low", where), _join(where, "low"))), None, certificate)
 
 
 def _proved(data: Mapping[str, Any], where: str) -> Verdict:
@@ -157,7 +169,7 @@ _READERS: dict[str, Callable[[Mapping[str, Any], str], Verdict]] = {
         _is_text(d.get("how", ""), _join(w, "how")),
     ),
     "estimated": _estimated,
-    "exact": lambda d, w: Exact(*_interval(d, w), _certificate(d, w)),
+    "exact": _exact,
     "found": _found,
     "per-start": _per_start,
     "vacuous": lambda d, w: Vacuous(_text(d, "why", w)),

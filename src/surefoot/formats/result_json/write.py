@@ -8,7 +8,14 @@ from typing import Any
 from surefoot.errors import InvalidProblem
 from surefoot.formats.result_json.artifacts import artifact_data
 from surefoot.formats.result_json.read import SCHEMA, Annotation
-from surefoot.formats.result_json.values import bounds_text, exact_text, plain, rounded_outward, value_to
+from surefoot.formats.result_json.values import (
+    INFINITE,
+    bounds_text,
+    exact_text,
+    plain,
+    rounded_outward,
+    value_to,
+)
 from surefoot.problem.meaning.decision import observation
 from surefoot.problem.policy import NeuralPolicy
 from surefoot.problem.problem import Problem
@@ -98,9 +105,9 @@ def _verdict(verdict: Verdict) -> dict[str, Any]:
                 **artifact_data(artifact, _verdict),
                 "certificate": _certificate(certificate),
             }
-        case PerStart(table):
+        case PerStart(table, certificate):
             rows = [{"start": _state(start), "verdict": _verdict(v)} for start, v in table]
-            return {"kind": "per-start", "table": rows}
+            return {"kind": "per-start", "table": rows, "certificate": _certificate(certificate)}
         case Vacuous(why):
             return {"kind": "vacuous", "why": why}
         case Unknown(reason, detail, holds_up_to, by):
@@ -109,6 +116,9 @@ def _verdict(verdict: Verdict) -> dict[str, Any]:
 
 
 def _interval(low: Any, high: Any) -> dict[str, Any]:
+    if low is None or high is None:
+        below = INFINITE if low is None else bounds_text(low, low)[0]
+        return {"low": below, "high": INFINITE if high is None else bounds_text(high, high)[1]}
     below, above = bounds_text(low, high)
     return {"low": below, "high": above, "decimal": list(rounded_outward(low, high, 12))}
 

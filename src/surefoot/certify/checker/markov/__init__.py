@@ -1,0 +1,1 @@
+"""Claims about probabilities and expected rewards of finite decision processes."""

@@ -1,0 +1,258 @@
+"""A claim about a probability or an expected reward: explore, take the bounds given, check, compare."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from ..file import shown as shown_name
+from ..number import BadCertificate, Refused, integer, items, number, record, text
+from .model import Model, read_model
+from .process import MOST_STATES, Process, all_transitions, explore
+from .question import Question, read_question
+from .starts import initial_states
+from .steps import BITS, backward
+from .term import Function, Row, compiled
+from .values import probability, reward
+
+_PROBLEM = frozenset({"name", "environment", "policy", "property"})
+_CLAIM = frozenset({"kind", "problem", "low", "high"})
+_HEX = re.compile(r"-?0x[0-9a-f]+", re.ASCII)
+LONGEST = 2_000_000  # digits of a number
+Bounds = tuple[Fraction | None, Fraction | None]  # None: infinite
+_VALUES = frozenset({"states", "scale", "numbers", "low", "high"})
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    claim: str
+    states: int
+    choices: int
+
+
+def check_process(claim_data: object, values_data: object) -> Checked:
+    """Raises `Refused` unless the value asked for lies between the ends of the claim.
+
+    Where the property leaves open whether the least or the greatest value is meant, both are shown, or no
+    state has more than one choice.
+    """
+    claim = record(claim_data, _CLAIM, frozenset(), "claim")
+    problem = record(claim["problem"], _PROBLEM, frozenset(), "problem")
+    model = read_model(problem["environment"])
+    if problem["policy"] is not None:
+        raise BadCertificate("a policy, which is not covered yet")
+    given = items(values_data, "values")
+    sides = _sides(problem["property"], len(given))
+    shown: list[list[Bounds]] = []
+    for optimise, data in zip(sides, given, strict=True):
+        question = read_question(problem["property"], optimise, lambda part: _condition(part, model))
+        process = _explored(model, question)
+        if len(sides) == 1 and problem["property"]["optimise"] is None and not _is_chain(process):
+            raise Refused("least and greatest differ, and only one of them is shown")
+        shown.append(_bounds(process, model, question, data))
+    bounds = [(least[0], most[1]) for least, most in zip(shown[0], shown[-1], strict=True)]
+    what = "the probability" if question.kind == "until" else "the expected reward"
+    words = _compared(claim, question.over, bounds)
+    name = shown_name(text(problem["name"], "name"))
+    return Checked(f"{what} in {name}: {words}", len(process.rows), sum(map(len, process.choices)))
+
+
+def _sides(asked: object, count: int) -> tuple[str, ...]:
+    optimise = asked.get("optimise") if type(asked) is dict else ""
+    if optimise in ("min", "max") and count == 1:
+        return (str(optimise),)
+    if optimise is None and count in (1, 2):
+        return ("min", "max")[:count]
+    raise BadCertificate("values: not for what the property asks")
+
+
+def _is_chain(process: Process) -> bool:
+    return all(len(several) <= 1 for several in process.choices)
+
+
+def _compared(claim: Mapping[str, Any], over: str, bounds: list[Bounds]) -> str:
+    """Refuses unless the ends of the claim are outside of what was shown."""
+    if over == "values" and (len(bounds) > 1 or type(claim["low"]) is list):
+        ends = [_ends(pair) for pair in items(claim["low"], "low")]
+        if claim["high"] is not None or len(ends) != len(bounds):
+            raise BadCertificate("claim: not one pair for each start")
+        for claimed, found in zip(ends, bounds, strict=True):
+            _compare(*claimed, *found)
+        return f"bounds for each of {len(ends)} starts"
+    low, high = _ends([claim["low"], claim["high"]])
+    _compare(low, high, *_over(over, bounds))
+    return f"{over} over {len(bounds)} starts is in [{_shown(low)}, {_shown(high)}]"
+
+
+def _ends(data: object) -> Bounds:
+    pair = items(data, "interval")
+    if len(pair) != 2:
+        raise BadCertificate("claim: an interval without two ends")
+    low, high = (None if e is None else number(e, "end") for e in pair)
+    return low, high
+
+
+def _shown(end: Fraction | None) -> str:
+    return "infinite" if end is None else str(float(end)) if abs(end) < 10**300 else str(end)[:60]
+
+
+def _compare(
+    least: Fraction | None, most: Fraction | None, low: Fraction | None, high: Fraction | None
+) -> None:
+    """None stands for infinity, on the left for the claim, on the right for what was found."""
+    below = low is None if least is None else low is None or least <= low
+    above = most is None or (high is not None and high <= most)
+    if not below or not above:
+        raise Refused(
+            f"the claim is [{_shown(least)}, {_shown(most)}], shown is [{_shown(low)}, {_shown(high)}]"
+        )
+
+
+def _condition(data: Any, model: Model) -> Function:
+    """A condition on states; it may ask for locations and for deadlocks beside variables."""
+    slots = {name: slot for name, slot in model.slots.items() if slot < len(model.kinds)}
+    extra: list[Function] = []
+
+    def replaced(part: Any) -> Any:
+        if type(part) is not list or not part:
+            return part
+        if part[0] == "at" and len(part) == 3:
+            extra.append(_at(model, text(part[1], "component"), text(part[2], "location")))
+        elif part == ["deadlocked"]:
+            extra.append(lambda row: not all_transitions(model, row[: model.width]))
+        else:
+            return [part[0], *map(replaced, part[1:])]
+        return ["name", len(extra) - 1]
+
+    tree = _numbered(replaced(data))
+    names = {**slots, **{f"\0{i}": model.length + i for i in range(len(extra))}}
+    whole = compiled(tree, names)
+    if not extra:
+        return whole
+    pad = (None,) * (model.length - model.width)
+    return lambda row: whole((*row[: model.width], *pad, *(f(row) for f in extra)))
+
+
+def _numbered(part: Any) -> Any:
+    if type(part) is not list:
+        return part
+    if len(part) == 2 and part[0] == "name" and type(part[1]) is int:
+        return ["name", f"\0{part[1]}"]
+    return [part[0], *map(_numbered, part[1:])] if part else part
+
+
+def _at(model: Model, component: str, location: str) -> Function:
+    if component not in model.names or location not in model.locations[model.names.index(component)]:
+        raise BadCertificate("a condition mentions an unknown component or location")
+    number_ = model.names.index(component)
+    place, wanted = model.places[number_], model.locations[number_].index(location)
+    return lambda row: True if place is None else row[place] == wanted
+
+
+def _explored(model: Model, question: Question) -> Process:
+    left, right, width = question.left, question.right, model.width
+
+    def closed(row: Row) -> bool:
+        if question.kind == "reward":
+            return bool(right(row))
+        if question.is_lost(row, width):
+            return True
+        if question.after:
+            return not left(row) and not right(row)
+        is_goal = right(row) and question.is_counted(row, width)
+        return bool(is_goal or not left(row))
+
+    everything = question.starts is not None
+    starts = initial_states(model)
+    if not starts:
+        raise Refused("no initial state")
+    return explore(
+        model, starts, None, question.reward, question.counters, (lambda row: False) if everything else closed
+    )
+
+
+def _bounds(process: Process, model: Model, question: Question, data: object) -> list[Bounds]:
+    """For each start: the bounds that were shown."""
+    rows, width = process.rows, model.width
+    lost = [question.is_lost(row, width) for row in rows]
+    right = [
+        not gone and bool(question.right(row)) and question.is_counted(row, width)
+        for row, gone in zip(rows, lost, strict=True)
+    ]
+    left = [not gone and bool(question.left(row)) for row, gone in zip(rows, lost, strict=True)]
+    infinite = [False] * len(rows)
+    if question.steps is not None:
+        if data is not None:
+            raise BadCertificate("values: none are needed, so many steps are computed")
+        low, high = backward(process, question, left, right)
+        scale = 1 << BITS
+    else:
+        low, high, scale = _read_values(data, len(rows))
+        if question.kind == "until":
+            probability(process, question.optimise, left, right, low, high, scale)
+        else:
+            infinite = reward(process, question.optimise, right, low, high, scale)
+    wanted = process.starts
+    if question.starts is not None:
+        wanted = [s for s, row in enumerate(rows) if question.starts(row)]
+        if not wanted:
+            raise Refused("no start state")
+    found: list[Bounds] = []
+    for s in wanted:
+        ends = Fraction(low[s], scale), Fraction(high[s], scale)
+        found.append(
+            (None, None) if infinite[s] else (1 - ends[1], 1 - ends[0]) if question.negated else ends
+        )
+    return found
+
+
+def _read_values(data: object, count: int) -> tuple[list[int], list[int], int]:
+    entry = record(data, _VALUES, frozenset(), "values")
+    if integer(entry["states"], 0, MOST_STATES, "states") != count:
+        raise Refused(f"values of {entry['states']} states, but there are {count}")
+    scale = _whole(entry["scale"])
+    if scale < 1:
+        raise BadCertificate("values: the scale is not positive")
+    table = [_value(given) for given in items(entry["numbers"], "numbers")]
+    vectors = []
+    for side in ("low", "high"):
+        places = items(entry[side], side)
+        if len(places) != count or not all(type(p) is int and 0 <= p < len(table) for p in places):
+            raise BadCertificate(f"values: `{side}` does not name a number for each state")
+        vectors.append([table[p] for p in places])
+    return vectors[0], vectors[1], scale
+
+
+def _value(data: object) -> Any:
+    """An integer in hexadecimal, or a pair of them for a fraction."""
+    if type(data) is not list:
+        return _whole(data)
+    if len(data) != 2 or (below := _whole(data[1])) < 1:
+        raise BadCertificate("values: a fraction that is none")
+    return Fraction(_whole(data[0]), below)
+
+
+def _whole(data: object) -> int:
+    if type(data) is not str or not _HEX.fullmatch(data) or len(data) > LONGEST:
+        raise BadCertificate(f"values: not an integer in hexadecimal: {str(data)[:40]}")
+    return int(data, 16)
+
+
+def _over(over: str, bounds: list[Bounds]) -> Bounds:
+    """The bounds of what is asked about all starts together."""
+    both: list[Fraction | None] = []
+    for side in (0, 1):
+        values = [b[side] for b in bounds]
+        finite = [v for v in values if v is not None]
+        all_finite = len(finite) == len(values)
+        if over == "min":
+            both.append(min(finite) if finite else None)
+        elif over == "max":
+            both.append(max(finite) if all_finite else None)
+        else:
+            total = sum(finite, Fraction(0)) / (len(values) if over == "avg" else 1)
+            both.append(total if all_finite else None)
+    return both[0], both[1]

@@ -1,0 +1,124 @@
+"""What is asked: a path formula or an expected reward, read and brought into the form that is checked.
+
+Every path formula is `left U right` or its opposite: F b = true U b, G b = not F not b, X b = b after exactly
+one step, a W b = not (not b U neither), a R b = not (not a U not b).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from ..number import BadCertificate, integer, items, number, record, text
+from .process import Counter
+from .term import Function, Row
+
+MOST_STEPS = 10_000_000
+_PROBABILITY = frozenset({"kind", "optimise", "operator", "left", "right", "bounds", "over", "starts"})
+_EXPECTED = frozenset({"kind", "optimise", "reward", "until", "steps", "over", "starts"})
+_BOUND = frozenset({"reward", "low", "high", "strict"})
+OVER = ("min", "max", "sum", "avg", "values")
+Compile = Callable[[Any], Function]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Question:
+    kind: str  # "until" or "reward"
+    optimise: str  # of what is checked: the opposite of what is asked where `negated`
+    negated: bool
+    left: Function
+    right: Function
+    steps: int | None
+    after: int
+    counters: tuple[Counter, ...]
+    reward: str | None  # "": steps
+    over: str
+    starts: Function | None
+
+    def is_lost(self, row: Row, width: int) -> bool:
+        return any(c.is_lost(v) for c, v in zip(self.counters, row[width:], strict=True))
+
+    def is_counted(self, row: Row, width: int) -> bool:
+        return all(c.holds(v) for c, v in zip(self.counters, row[width:], strict=True))
+
+
+def read_question(data: object, optimise: str, condition: Compile) -> Question:
+    """`optimise`: what is looked at, where the property may leave it open."""
+    kind = data.get("kind") if type(data) is dict else None
+    if kind == "expected":
+        entry = record(data, _EXPECTED, frozenset(), "property")
+        reward = entry["reward"]
+        paid = "" if reward is None else text(reward, "reward")
+        steps = None if entry["steps"] is None else integer(entry["steps"], 0, MOST_STEPS, "steps")
+        goal = condition(entry["until"])
+        common = _common(entry, optimise, condition)
+        return Question("reward", common[0], False, goal, goal, steps, 0, (), paid, *common[1:])
+    entry = record(data, _PROBABILITY, frozenset(), "property")
+    if kind != "probability":
+        raise BadCertificate("property: neither a probability nor an expected reward")
+    optimise, over, starts = _common(entry, optimise, condition)
+    left, right, negated = _until(entry, condition)
+    steps, after, counters = _bounds(entry)
+    if entry["operator"] == "X":
+        if entry["bounds"]:
+            raise BadCertificate("property: X with bounds")
+        steps, after = 1, 1
+    if entry["operator"] == "W" and (after or any(c.low is not None for c in counters)):
+        raise BadCertificate("property: W with a bound below")
+    if after and steps is None:
+        raise BadCertificate("property: a least number of steps without a largest one")
+    if negated:
+        optimise = "min" if optimise == "max" else "max"
+    return Question("until", optimise, negated, left, right, steps, after, counters, None, over, starts)
+
+
+def _common(entry: dict[str, Any], optimise: str, condition: Compile) -> tuple[str, str, Function | None]:
+    if entry["over"] not in OVER:
+        raise BadCertificate("property: this way to look at starts is not covered")
+    return optimise, entry["over"], None if entry["starts"] is None else condition(entry["starts"])
+
+
+def _until(entry: dict[str, Any], condition: Compile) -> tuple[Function, Function, bool]:
+    left, right = condition(entry["left"]), condition(entry["right"])
+    match entry["operator"]:
+        case "F" | "X":
+            return lambda row: True, right, False
+        case "U":
+            return left, right, False
+        case "G":
+            return lambda row: True, lambda row: not right(row), True
+        case "W":
+            return lambda row: not right(row), lambda row: not right(row) and not left(row), True
+        case "R":
+            return lambda row: not left(row), lambda row: not right(row), True
+        case _:
+            raise BadCertificate("property: an unknown path operator")
+
+
+def _bounds(entry: dict[str, Any]) -> tuple[int | None, int, tuple[Counter, ...]]:
+    steps: int | None = None
+    after = 0
+    counters: list[Counter] = []
+    for data in items(entry["bounds"], "bounds"):
+        bound = record(data, _BOUND, frozenset(), "bound")
+        low, high = (None if bound[k] is None else number(bound[k], k) for k in ("low", "high"))
+        if type(bound["strict"]) is not bool or any(n is not None and n < 0 for n in (low, high)):
+            raise BadCertificate("property: a bound that is negative or neither strict nor not")
+        if bound["reward"] is not None:
+            counters.append(Counter(text(bound["reward"], "reward"), low, high, bound["strict"]))
+        elif steps is None and after == 0 and high is not None:
+            steps, after = _whole(high, bound["strict"]), -((-low.numerator) // low.denominator) if low else 0
+        else:
+            raise BadCertificate("property: several bounds on steps, or one without a largest number")
+    return steps, after, tuple(counters)
+
+
+def _whole(high: Fraction, strict: bool) -> int:
+    """The largest number of steps that the bound permits."""
+    most = high.numerator // high.denominator
+    most = most - 1 if strict and most == high else most
+    if not 0 <= most <= MOST_STEPS:
+        raise BadCertificate("property: a number of steps that is not covered")
+    return most

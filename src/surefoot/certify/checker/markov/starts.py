@@ -1,0 +1,101 @@
+"""Every initial state: variables that a conjunct fixes take that value, the others are tried one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+from typing import Any
+
+from ..number import Refused
+from .model import Kind, Model, conforms
+from .term import Function, Row, compiled, names
+
+MOST_TRIES = 20_000_000
+
+
+def initial_states(model: Model) -> list[Row]:
+    """All of them, in no particular order; refused where too many candidates would have to be looked at."""
+    parts = _conjuncts(model.initial)
+    variables = {name: slot for name, slot in model.slots.items() if slot < len(model.kinds)}
+    whole = compiled(model.initial, variables)
+    fixed: dict[int, Any] = {}
+    for part in parts:
+        if (known := _equation(part, variables)) is not None:
+            fixed.setdefault(*known)
+    last: list[list[Function]] = [[] for _ in range(len(model.kinds) + 1)]
+    for part in parts:
+        used = [variables[n] for n in names(part)]
+        last[max(used, default=-1) + 1].append(compiled(part, variables))
+    found = []
+    places = [model.first[c] for c, place in enumerate(model.places) if place is not None]
+    for values in _search(model, fixed, last):
+        if all(conforms(v, k) for v, k in zip(values, model.kinds, strict=True)) and whole(values) is True:
+            found += [(*values, *where) for where in product(*places)]
+    return found
+
+
+def _search(model: Model, fixed: dict[int, Any], last: list[list[Function]]) -> Iterator[Row]:
+    tries = 0
+    if not _may_hold(last[0], ()):
+        return
+    stack: list[Iterator[Row]] = [iter([()])]
+    while stack:
+        for row in stack[-1]:
+            tries += 1
+            if tries > MOST_TRIES:
+                raise Refused("too many candidates for initial states")
+            if not _may_hold(last[len(row)], row):
+                continue
+            if len(row) == len(model.kinds):
+                yield row
+                continue
+            stack.append(_longer(row, fixed, model.kinds[len(row)]))
+            break
+        else:
+            stack.pop()
+
+
+def _longer(row: Row, fixed: dict[int, Any], kind: Kind) -> Iterator[Row]:
+    values = (fixed[len(row)],) if len(row) in fixed else _values(kind)
+    return ((*row, value) for value in values)
+
+
+def _values(kind: Kind) -> Any:
+    if kind[0] == "boolean":
+        return (False, True)
+    if kind[0] == "integer" and kind[1] is not None and kind[2] is not None:
+        return range(int(kind[1]), int(kind[2]) + 1)
+    if kind[0] == "array":
+        return product(*[_values(kind[2])] * kind[1]) if kind[1] <= 64 else _refuse()
+    return _refuse()
+
+
+def _refuse() -> Any:
+    raise Refused("a variable may start with infinitely many values, or with too many to be tried")
+
+
+def _may_hold(checks: list[Function], row: Row) -> bool:
+    try:
+        return all(check(row) for check in checks)
+    except (Refused, TypeError):
+        return True  # a conjunct before it may be false, then nothing is wrong
+
+
+def _conjuncts(data: Any) -> list[Any]:
+    if type(data) is list and data and data[0] == "and":
+        return [part for argument in data[1:] for part in _conjuncts(argument)]
+    return [] if data is True else [data]
+
+
+def _equation(part: Any, variables: dict[str, int]) -> tuple[int, Any] | None:
+    if type(part) is not list or len(part) < 2:
+        return None
+    if part[0] == "name":
+        return variables[part[1]], True
+    if part[0] == "not" and type(part[1]) is list and part[1][0] == "name":
+        return variables[part[1][1]], False
+    if part[0] == "=" and len(part) == 3:
+        for left, right in ((part[1], part[2]), (part[2], part[1])):
+            if type(left) is list and left[0] == "name" and not names(right):
+                return variables[left[1]], compiled(right, {})(())
+    return None

@@ -1,0 +1,1 @@
+"""Certificates about probabilities and expected rewards."""

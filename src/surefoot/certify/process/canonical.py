@@ -1,0 +1,164 @@
+"""A problem about probabilities or rewards written out for a certificate (docs/certificates.md, section 10).
+
+The environment is written as it is, component by component; nothing is combined or rewritten. What the
+checker does not cover is refused with the reason.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from surefoot.certify.execution.terms import end, exact
+from surefoot.errors import Unsupported
+from surefoot.problem.environment import (
+    Arithmetic,
+    Array,
+    Bool,
+    Component,
+    Edge,
+    Environment,
+    Int,
+    Kind,
+    Outcome,
+    Real,
+)
+from surefoot.problem.names import DEADLOCKED, location_parts
+from surefoot.problem.problem import Problem
+from surefoot.problem.property import Bound, Expected, Probability
+from surefoot.problem.term import Apply, Const, Op, Term, Var
+from surefoot.problem.validate.property import STEPS
+
+_ELEMENTARY = (Op.SQRT, Op.EXP, Op.LOG, Op.SIN, Op.COS, Op.TAN, Op.ASIN, Op.ACOS, Op.ATAN, Op.TANH)
+
+
+def canonical(problem: Problem) -> dict[str, Any]:
+    """The problem as JSON data; `Unsupported` says why certificates do not cover it."""
+    environment = problem.environment
+    if environment.arithmetic is not Arithmetic.EXACT or environment.flow is not None:
+        raise Unsupported("the environment computes in float64, which certificates do not cover")
+    if problem.policy is not None:
+        raise Unsupported("certificates of probabilities do not cover policies yet")
+    return {
+        "name": problem.name,
+        "environment": _environment(environment),
+        "policy": None,
+        "property": _property(problem),
+    }
+
+
+def _environment(environment: Environment) -> dict[str, Any]:
+    return {
+        "variables": [[v.name, _kind(v.kind)] for v in environment.variables],
+        "initial": tree(environment.initial),
+        "components": [_component(c) for c in environment.components],
+        "synchronisations": [[list(s.actions), s.result] for s in environment.synchronisations],
+    }
+
+
+def _kind(kind: Kind) -> Any:
+    match kind:
+        case Bool():
+            return "boolean"
+        case Int(low, high):
+            return ["integer", low, high]
+        case Real(float32=True):
+            raise Unsupported("float32 variables, which certificates of probabilities do not cover")
+        case Real(low, high):
+            return ["real", end(low), end(high)]
+        case Array(element, length):
+            return ["array", length, _kind(element)]
+
+
+def _component(component: Component) -> dict[str, Any]:
+    return {
+        "name": component.name,
+        "locations": list(component.locations),
+        "initial": list(component.initial),
+        "edges": [_edge(e) for e in component.edges],
+    }
+
+
+def _edge(edge: Edge) -> dict[str, Any]:
+    return {
+        "source": edge.source,
+        "action": edge.action,
+        "guard": tree(edge.guard),
+        "chosen": [[c.name, _kind(c.kind)] for c in edge.chosen],
+        "assuming": tree(edge.assuming),
+        "outcomes": [_outcome(o) for o in edge.outcomes],
+    }
+
+
+def _outcome(outcome: Outcome) -> dict[str, Any]:
+    return {
+        "probability": tree(outcome.probability),
+        "updates": [[tree(u.target), tree(u.value), u.index] for u in outcome.updates],
+        "rewards": [[name, tree(amount)] for name, amount in outcome.rewards],
+        "target": outcome.target,
+    }
+
+
+def _property(problem: Problem) -> dict[str, Any]:
+    match problem.property:
+        case Probability(path, _, optimise, over, starts):
+            return {
+                "kind": "probability",
+                "optimise": optimise,
+                "operator": path.operator,
+                "left": tree(path.left, asked=True),
+                "right": tree(path.right, asked=True),
+                "bounds": [_bound(b) for b in path.bounds],
+                "over": over,
+                "starts": None if starts is None else tree(starts, asked=True),
+            }
+        case Expected(str() as reward, until, _, optimise, over, starts, steps):
+            return {
+                "kind": "expected",
+                "optimise": optimise,
+                "reward": None if reward == STEPS else reward,
+                "until": tree(until, asked=True),
+                "steps": steps,
+                "over": over,
+                "starts": None if starts is None else tree(starts, asked=True),
+            }
+        case other:
+            raise Unsupported(f"certificates of probabilities do not cover this {type(other).__name__}")
+
+
+def _bound(bound: Bound) -> dict[str, Any]:
+    return {
+        "reward": bound.reward,
+        "low": _constant(bound.low),
+        "high": _constant(bound.high),
+        "strict": bound.strict,
+    }
+
+
+def _constant(term: Term | None) -> int | str | None:
+    match term:
+        case None:
+            return None
+        case Const(int() | Fraction() as value) if not isinstance(value, bool):
+            return exact(value)
+        case _:
+            raise Unsupported("a bound that is not a constant, which certificates do not cover")
+
+
+def tree(term: Term, *, asked: bool = False) -> Any:
+    """A term as nested lists; `asked`: it may mention locations and deadlocks."""
+    match term:
+        case Const(bool(value)):
+            return value
+        case Const(value):
+            return exact(value)
+        case Var(name) if asked and (place := location_parts(name)) is not None:
+            return ["at", *place]
+        case Var(name) if asked and name == DEADLOCKED:
+            return ["deadlocked"]
+        case Var(name):
+            return ["name", name]
+        case Apply(op, args) if op not in _ELEMENTARY:
+            return [op.value, *(tree(a, asked=asked) for a in args)]
+        case Apply(op):
+            raise Unsupported(f"the function `{op.value}`, which certificates of probabilities do not cover")

@@ -1,0 +1,186 @@
+"""Explicit states: probabilities and expected rewards of everything that is reachable.
+
+The reachable part of the problem becomes a Markov decision process (`compile`), where a policy has already
+decided what is its own; what stays open is resolved for the least or the greatest value. The solver
+(`solve/markov`) answers with bounds that hold exactly, for all states at once. What the checker needs are
+these bounds, sorted by state: it derives the process again from the problem (docs/certificates.md, 10).
+Deep statistical model checking (the induced chain of a policy) samples what is computed here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.compile import Explored, explore
+from surefoot.engines.explicit.asked import Asked, Posed, asked, posed
+from surefoot.engines.explicit.evidence import values
+from surefoot.errors import Unsupported
+from surefoot.problem.problem import Problem
+from surefoot.problem.property import Expected, Probability
+from surefoot.query.markov import Answer
+from surefoot.solve.markov import Undecided, solve
+from surefoot.verdict.verdict import Certificate, Exact, PerStart, Reason, Unknown, Verdict
+from surefoot.work.budget import Budget
+
+End = Fraction | None  # None: infinite
+_OVER = ("min", "max", "sum", "avg", "values")
+
+
+@dataclass(frozen=True, slots=True)
+class Explicit:
+    name: ClassVar[str] = "explicit"
+
+    width: Fraction = Fraction(1, 10**6)
+    """How wide the interval of an answer may be, relative to its lower end."""
+    exact: bool = False
+    """Compute in fractions: the answer is the number itself. For models that are not too large."""
+    max_states: int | None = None
+    """Stop exploring here; bounds then cover whatever the rest could do."""
+
+    def objection(self, problem: Problem) -> str | None:
+        if not isinstance(problem.property, Probability | Expected):
+            kind = type(problem.property).__name__
+            return f"explicit computes probabilities and expected rewards; this property is {kind}"
+        if problem.property.over not in _OVER:
+            return f"explicit does not know the filter `{problem.property.over}` over start states"
+        if problem.property.starts is not None and _has_reward_bound(problem.property):
+            return "explicit counts rewards from the initial states only"
+        try:
+            asked(problem.property, "max")
+        except Unsupported as why:
+            return f"explicit does not cover {why}"
+        return None
+
+    def check(self, problem: Problem, budget: Budget) -> Verdict:
+        assert isinstance(problem.property, Probability | Expected)
+        explored, sides = self._solved(problem, budget)
+        if isinstance(sides, Unknown):
+            return sides
+        if not len(_starts(explored, sides[0][1])):
+            return Unknown(Reason.INCOMPLETE, "no reachable state is a start state")
+        evidence = self._evidence(explored, sides)
+        bounds = _bounds(explored, sides)
+        if problem.property.over != "values" or len(bounds) == 1:
+            low, high = over(problem.property.over, bounds)
+            return Exact(low, high, Certificate("process", evidence))
+        starts = _starts(explored, sides[0][1])
+        whole = Certificate("process", evidence)
+        part = Certificate("part", {})
+        table = [
+            (explored.valuation(int(sides[0][1].unfolded.state[s])), Exact(low, high, part))
+            for s, (low, high) in zip(starts, bounds, strict=True)
+        ]
+        return PerStart(tuple(table), whole)
+
+    def _solved(
+        self, problem: Problem, budget: Budget
+    ) -> tuple[Explored, list[tuple[Asked, Posed, Answer]] | Unknown]:
+        """One question, or two where the property leaves open whether least or greatest is meant."""
+        assert isinstance(problem.property, Probability | Expected)
+        first = asked(problem.property, "min")
+        labels = first.labels() | (
+            {} if problem.property.starts is None else {"starts": problem.property.starts}
+        )
+        explored = explore(
+            problem,
+            labels=labels,
+            rewards=first.rewards(),
+            quantities=first.quantities(),
+            budget=budget,
+            max_states=self.max_states,
+        )
+        if explored.blocked.any():
+            why = "an assumption about the environment cannot be kept in a reachable state"
+            return explored, Unknown(Reason.INCOMPLETE, why)
+        one_side = problem.property.optimise is not None or explored.markov.is_chain
+        wanted = [first] if one_side else [first, asked(problem.property, "max")]
+        sides = []
+        for side in wanted:
+            what = posed(explored, side, everywhere=problem.property.starts is not None)
+            budget.progress(f"solving for {what.unfolded.markov.states} states")
+            try:
+                answer = solve(
+                    what.unfolded.markov,
+                    what.question,
+                    width=self.width,
+                    exact=self.exact,
+                    seconds_left=budget.remaining,
+                )
+            except Undecided as why:
+                reason = Reason.TIMEOUT if budget.spent() else Reason.NUMERICS
+                return explored, Unknown(reason, str(why))
+            sides.append((side, what, answer))
+        return explored, sides
+
+    def _evidence(self, explored: Explored, sides: list[tuple[Asked, Posed, Answer]]) -> dict[str, Any]:
+        given = [
+            None if side.steps is not None else values(explored.states, what.unfolded, answer)
+            for side, what, answer in sides
+        ]
+        return {"values": given, "optimise": [_meant(side) for side, _, _ in sides]}
+
+
+def _meant(side: Asked) -> str:
+    return side.optimise if not side.negated else ("min" if side.optimise == "max" else "max")
+
+
+def _has_reward_bound(wanted: Probability | Expected) -> bool:
+    return isinstance(wanted, Probability) and any(b.reward is not None for b in wanted.path.bounds)
+
+
+def _starts(explored: Explored, what: Posed) -> NDArray[np.int64]:
+    """The start states of the process that was solved, as the property means them."""
+    markov = what.unfolded.markov
+    if "starts" not in markov.labels:
+        return markov.initial
+    return np.flatnonzero(markov.labels["starts"])
+
+
+def _bounds(explored: Explored, sides: list[tuple[Asked, Posed, Answer]]) -> list[tuple[End, End]]:
+    """For each start: the lower end of the first answer, the upper end of the last one."""
+    columns = []
+    for side, what, answer in sides:
+        column: list[tuple[End, End]] = []
+        for s in _starts(explored, what):
+            low, high = Fraction(answer.low[s]) / answer.scale, Fraction(answer.high[s]) / answer.scale
+            if answer.infinite[s]:
+                column.append((None, None))
+            else:
+                column.append((1 - high, 1 - low) if side.negated else (low, high))
+        columns.append(column)
+    return [(a[0], b[1]) for a, b in zip(columns[0], columns[-1], strict=True)]
+
+
+def over(which: str, bounds: list[tuple[End, End]]) -> tuple[End, End]:
+    """What is asked about all starts together."""
+    fold: dict[str, Callable[[list[End]], End]] = {
+        "min": _least,
+        "max": _most,
+        "sum": _sum,
+        "avg": _average,
+        "values": _sum,  # of one
+    }
+    return fold[which]([b[0] for b in bounds]), fold[which]([b[1] for b in bounds])
+
+
+def _least(ends: list[End]) -> End:
+    return min((e for e in ends if e is not None), default=None)
+
+
+def _most(ends: list[End]) -> End:
+    return None if None in ends else max(e for e in ends if e is not None)
+
+
+def _sum(ends: list[End]) -> End:
+    return None if None in ends else sum((e for e in ends if e is not None), Fraction(0))
+
+
+def _average(ends: list[End]) -> End:
+    total = _sum(ends)
+    return None if total is None else total / len(ends)

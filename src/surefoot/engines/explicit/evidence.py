@@ -1,0 +1,46 @@
+"""The values of all states in the order of the certificate: sorted by what the states are."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.compile import States
+from surefoot.query.markov import Answer
+from surefoot.solve.markov.unfold import Unfolded
+
+
+def in_order(states: States, unfolded: Unfolded) -> NDArray[np.int64]:
+    """The states of the process sorted by their entries (variables, locations, then counters)."""
+    columns = [states.column(name) for name in states.names]
+    if all(c.dtype != object for c in columns):
+        keys = [c[unfolded.state] for c in columns] + list(unfolded.counts.T)
+        return np.lexsort(keys[::-1]).astype(np.int64) if keys else np.arange(len(unfolded.state))
+    lists = [c[unfolded.state].tolist() for c in columns] + [c.tolist() for c in unfolded.counts.T]
+    rows = list(zip(*lists, strict=True))
+    return np.array(sorted(range(len(rows)), key=rows.__getitem__), dtype=np.int64)
+
+
+def values(states: States, unfolded: Unfolded, answer: Answer) -> dict[str, Any]:
+    """The bounds of every state; numbers that occur often are written once."""
+    order = in_order(states, unfolded)
+    table: dict[Any, int] = {}
+    sides = [
+        [table.setdefault(v, len(table)) for v in side[order].tolist()] for side in (answer.low, answer.high)
+    ]
+    return {
+        "states": len(order),
+        "scale": hex(answer.scale),
+        "numbers": [_written(v) for v in table],
+        "low": sides[0],
+        "high": sides[1],
+    }
+
+
+def _written(value: int | Fraction) -> str | list[str]:
+    if isinstance(value, Fraction) and value.denominator != 1:
+        return [hex(value.numerator), hex(value.denominator)]
+    return hex(int(value))
