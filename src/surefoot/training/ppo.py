@@ -50,7 +50,7 @@ def train(recipe: Recipe, seed: int, tell: Callable[[str], None] = lambda _: Non
     rng = np.random.default_rng(seed)
     kind = SIMULATORS[recipe.study]
     began = time.process_time()
-    learner = _Learner(recipe, kind)
+    learner = Learner(recipe, kind)
     curve: list[Checkpoint] = []
     decisions = 0
 
@@ -86,7 +86,7 @@ def dense(widths: tuple[int, ...], activation: str) -> Any:
     return torch.nn.Sequential(*parts[:-1])
 
 
-class _Learner:
+class Learner:
     """Actor, critic and their optimiser; alive while a training runs."""
 
     def __init__(self, recipe: Recipe, kind: type[Simulator]) -> None:
@@ -100,6 +100,16 @@ class _Learner:
         self.optimiser = torch.optim.Adam(self.parameters, lr=recipe.rate)
         self.imitator = torch.optim.Adam(self.actor.parameters(), lr=1e-3)
         self.memory: list[tuple[Any, Any]] = []
+        self.penalty: Callable[[Any], Any] | None = None  # of the actor, added to every loss
+
+    def start_from(self, layers: Layers, spread: float) -> None:
+        """Begin with a policy that is trained already; the critic knows nothing of it yet."""
+        linear = [m for m in self.actor if isinstance(m, torch.nn.Linear)]
+        with torch.no_grad():
+            for module, (weights, bias) in zip(linear, layers, strict=True):
+                module.weight.copy_(torch.from_numpy(np.array(weights, dtype=np.float32)))
+                module.bias.copy_(torch.from_numpy(np.array(bias, dtype=np.float32)))
+            self.log_spread.fill_(float(np.log(spread)))
 
     def layers(self) -> Layers:
         linear = [m for m in self.actor if isinstance(m, torch.nn.Linear)]
@@ -140,6 +150,21 @@ class _Learner:
                 loss.backward()
                 self.imitator.step()
 
+    def appraise(self, episodes: Episodes, rng: np.random.Generator) -> None:
+        """The critic alone learns what the episodes were worth."""
+        alive = episodes.alive
+        seen = torch.from_numpy(episodes.observations)
+        with torch.no_grad():
+            values = self.critic(seen)[..., 0].numpy().astype(np.float64)
+        worth = (_advantages(episodes, values, self.recipe) + values)[alive]
+        target, seen = torch.from_numpy(worth.astype(np.float32)), seen[torch.from_numpy(alive)]
+        for _ in range(self.recipe.epochs):
+            for part in _parts(len(seen), self.recipe.batch, rng):
+                loss = ((self.critic(seen[part])[:, 0] - target[part]) ** 2).mean()
+                self.optimiser.zero_grad()
+                loss.backward()
+                self.optimiser.step()
+
     def improve(self, episodes: Episodes, rng: np.random.Generator, remaining: float) -> None:
         """One PPO update; the rate of learning falls linearly."""
         recipe, alive = self.recipe, episodes.alive
@@ -170,6 +195,8 @@ class _Learner:
         loss = -torch.min(ratio * gain, clipped * gain).mean()
         loss = loss + 0.5 * ((self.critic(seen)[:, 0] - target) ** 2).mean()
         loss = loss - recipe.entropy * chosen.entropy().mean()
+        if self.penalty is not None:
+            loss = loss + self.penalty(self.actor)
         self.optimiser.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(self.parameters, 0.5)

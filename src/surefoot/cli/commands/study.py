@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict
-from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import click
@@ -13,12 +13,12 @@ import click
 from surefoot.cli.engine_options import build_engines
 from surefoot.cli.output import positive
 from surefoot.cli.progress import progress
+from surefoot.cli.study_training import checked_along, retrained
 from surefoot.problem.problem import Problem
 from surefoot.problem.show import show_property
 from surefoot.run import verify
 from surefoot.studies import STUDIES
-from surefoot.studies.checkpoints import along, drawn, training_run
-from surefoot.studies.load import Row, Simulated, Study, Verify, compare, load_study
+from surefoot.studies.load import Row, Simulated, Study, compare, load_study
 from surefoot.verdict.verdict import Result, Trace
 from surefoot.work.budget import Budget
 
@@ -38,17 +38,32 @@ from surefoot.work.budget import Budget
 @click.option(
     "--checkpoints", "training", is_flag=True, help="Ask one question about every checkpoint of a training."
 )
+@click.option(
+    "--retrain",
+    metavar="PROBLEM",
+    help="Feed the counterexamples of a violated problem back into training until it is proved.",
+)
+@click.option("--output", type=click.Path(path_type=Path), metavar="FILE.onnx", help="Of --retrain.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of --retrain.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 @click.option("--quiet", is_flag=True)
 def study(
-    name: str | None, comparing: bool, timeout: float, training: bool, as_json: bool, quiet: bool
+    name: str | None,
+    comparing: bool,
+    timeout: float,
+    training: bool,
+    retrain: str | None,
+    output: Path | None,
+    seed: int,
+    as_json: bool,
+    quiet: bool,
 ) -> int:
     """Show a case study, or with --compare set the papers' figures beside the measured ones."""
     if name is None:
         print("\n".join(STUDIES))
         return 0
     loaded = load_study(name)
-    if not comparing and not training:
+    if not (comparing or training or retrain):
         print(json.dumps(_facts(loaded), indent=1) if as_json else _described(loaded))
         return 0
     with progress(quiet) as tell:
@@ -57,7 +72,9 @@ def study(
             return verify(problem, build_engines(engine, options, None)[0], Budget(timeout, 0, tell))
 
         if training:
-            return _trained(loaded, decide, as_json)
+            return checked_along(loaded, decide, as_json)
+        if retrain is not None:
+            return retrained(loaded, retrain, timeout, seed, tell, output, as_json)
         rows = compare(loaded, decide, simulate)
     print(
         json.dumps({"study": name, "rows": [asdict(r) for r in rows]}, indent=1) if as_json else _table(rows)
@@ -71,17 +88,6 @@ def simulate(study_name: str, problem: Problem, trace: Trace) -> Simulated | Non
 
     found = realise(study_name, problem, trace)
     return None if found is None else Simulated(found.outcome, found.words(), asdict(found))
-
-
-def _trained(loaded: Study, decide: Verify, as_json: bool) -> int:
-    """Exit 0 if the final policy keeps the property, 1 if it does not, 3 if that is not known."""
-    run = training_run(loaded.name)
-    points = along(run, decide)
-    facts = [{k: str(v) if isinstance(v, Fraction) else v for k, v in asdict(p).items()} for p in points]
-    print(
-        json.dumps({"study": loaded.name, "checkpoints": facts}, indent=1) if as_json else drawn(run, points)
-    )
-    return {"proved": 0, "violated": 1}.get(points[-1].verdict, 3)
 
 
 def _facts(loaded: Study) -> dict[str, object]:

@@ -123,7 +123,7 @@ def judge(
         if beyond:
             departure = (state, *max(beyond, key=lambda b: b[1]))
             break
-    low, high = _ranges(problem)
+    low, high = declared_ranges(problem)
     inside = bool(((attempt.seen >= low - ROUNDING) & (attempt.seen <= high + ROUNDING)).all())
     broken = breaking(problem, attempt.seen if loops else attempt.seen[-1:])
     return Judged(attempt, largest, departure, inside, bool(broken.all()))
@@ -137,13 +137,14 @@ def breaking(problem: Problem, seen: Floats) -> NDArray[np.bool_]:
     """Is this a bad state (of `Never`), or one that is not good (of the others)?"""
     assert isinstance(problem.policy, NeuralPolicy)
     outputs = network_outputs(problem.policy.network, seen.astype(np.float32)).outputs
-    condition, bad = _condition(problem)
+    condition, bad = violation(problem)
     different, which = np.unique(outputs, axis=0, return_inverse=True)
     found = np.array([_holds(condition, row) == bad for row in different], dtype=np.bool_)
     return found[which.reshape(-1)]
 
 
-def _condition(problem: Problem) -> tuple[Term, bool]:
+def violation(problem: Problem) -> tuple[Term, bool]:
+    """The condition of the property, and whether satisfying it breaks the property."""
     match problem.property:
         case Never(bad):
             return bad, True
@@ -158,7 +159,7 @@ def _holds(condition: Term, outputs: NDArray[np.float32]) -> bool:
     return bool(evaluate(condition, names))
 
 
-def _ranges(problem: Problem) -> tuple[Floats, Floats]:
+def declared_ranges(problem: Problem) -> tuple[Floats, Floats]:
     """What the problem admits, per input of the network; terms that are no variable are not limited."""
     assert isinstance(problem.policy, NeuralPolicy)
     kinds = {v.name: v.kind for v in problem.environment.variables}

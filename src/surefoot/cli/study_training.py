@@ -1,0 +1,70 @@
+"""What `surefoot study` asks along a training: checkpoints, and counterexamples fed back into it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict
+from fractions import Fraction
+from importlib.util import find_spec
+from pathlib import Path
+
+from surefoot.errors import InvalidProblem, MissingBackend, did_you_mean
+from surefoot.problem.problem import Problem
+from surefoot.run import verify
+from surefoot.studies.checkpoints import along, drawn, training_run
+from surefoot.studies.load import Study, Verify
+from surefoot.training.recipes import RECIPES, Recipe
+from surefoot.verdict.verdict import Result
+from surefoot.work.budget import Budget
+
+
+def checked_along(loaded: Study, decide: Verify, as_json: bool) -> int:
+    """Exit 0 if the final policy keeps the property, 1 if it does not, 3 if that is not known."""
+    run = training_run(loaded.name)
+    points = along(run, decide)
+    facts = [{k: str(v) if isinstance(v, Fraction) else v for k, v in asdict(p).items()} for p in points]
+    print(
+        json.dumps({"study": loaded.name, "checkpoints": facts}, indent=1) if as_json else drawn(run, points)
+    )
+    return {"proved": 0, "violated": 1}.get(points[-1].verdict, 3)
+
+
+def retrained(
+    loaded: Study,
+    wanted: str,
+    seconds: float,
+    seed: int,
+    tell: Callable[[str], None],
+    output: Path | None,
+    as_json: bool,
+) -> int:
+    """Exit 0 if the property is proved and certified in the end, 1 if it is violated, 3 otherwise."""
+    if wanted not in loaded.problems:
+        fix = did_you_mean(wanted, loaded.problems)
+        raise InvalidProblem(f"study `{loaded.name}` has no problem `{wanted}`", fix=fix)
+    recipe = _recipe(wanted)
+    if find_spec("torch") is None:
+        raise MissingBackend("training needs torch", fix='pip install "surefoot[train]"')
+    from surefoot.training.repair import Repair, repair, table
+    from surefoot.training.save import write_network
+
+    def decide(problem: Problem) -> Result:
+        return verify(problem, None, Budget(seconds, seed, tell))
+
+    done = repair(recipe, loaded.problems[wanted](), decide, Repair(seed=seed), tell)
+    if output is not None:
+        write_network(output, done.layers, recipe)
+    facts = {"study": loaded.name, "problem": wanted, "rounds": [asdict(r) for r in done.rounds]}
+    print(json.dumps(facts, indent=1) if as_json else f"{wanted}\n{table(done.rounds)}")
+    last = done.rounds[-1]
+    return 1 if last.verdict == "violated" else 0 if last.verdict == "proved" and last.certified else 3
+
+
+def _recipe(problem: str) -> Recipe:
+    """How the policy of a problem was trained; the number of another seed is no part of its name."""
+    policy = problem.rpartition("/")[2]
+    for name in (policy, policy.rpartition("-")[0]):
+        if name in RECIPES:
+            return RECIPES[name]
+    raise InvalidProblem(f"there is no recipe for `{policy}`", fix="`surefoot study NAME` lists the problems")
