@@ -1,4 +1,4 @@
-"""What `surefoot study` asks along a training: checkpoints, and counterexamples fed back into it."""
+"""What `surefoot study` asks about trainings: checkpoints, counterexamples fed back, instances compared."""
 
 from __future__ import annotations
 
@@ -9,10 +9,17 @@ from fractions import Fraction
 from importlib.util import find_spec
 from pathlib import Path
 
+from surefoot.cli.engine_options import build_engines
+from surefoot.cli.output import write_file
 from surefoot.errors import InvalidProblem, MissingBackend, did_you_mean
 from surefoot.problem.problem import Problem
+from surefoot.report.plot import bounds_svg
 from surefoot.run import verify
+from surefoot.search import Asking
+from surefoot.studies.assets import shipped
 from surefoot.studies.checkpoints import along, drawn, training_run
+from surefoot.studies.generalise import Instances, Tipping, answer, instances, tipping
+from surefoot.studies.generalise import drawn as drawn_bounds
 from surefoot.studies.load import Study, Verify
 from surefoot.training.recipes import RECIPES, Recipe
 from surefoot.verdict.verdict import Result
@@ -28,6 +35,45 @@ def checked_along(loaded: Study, decide: Verify, as_json: bool) -> int:
         json.dumps({"study": loaded.name, "checkpoints": facts}, indent=1) if as_json else drawn(run, points)
     )
     return {"proved": 0, "violated": 1}.get(points[-1].verdict, 3)
+
+
+def generalised(
+    loaded: Study,
+    policies: tuple[str, ...],
+    seconds: float,
+    tell: Callable[[str], None],
+    plot: Path | None,
+    as_json: bool,
+) -> int:
+    """Exit 0 if every tipping point was found with its evidence, else 3."""
+    about = instances(loaded.name)
+    engines = build_engines("bmc", {"solver": "native"}, None)
+    found: list[Tipping] = []
+    for policy in policies or about.policies:
+        network = shipped(loaded.name, policy)
+        for scale in about.scales:
+            tell(f"{policy}: P = {float(scale):g}")
+            asking = Asking(engines, Budget(seconds, 0, tell))
+            found.append(tipping(about, policy, network, scale, asking))
+    each = [tuple(t for t in found if t.policy == p) for p in dict.fromkeys(t.policy for t in found)]
+    answers = tuple(answer(about, mine) for mine in each)
+    if plot is not None:
+        lines = [(mine[0].policy, _bars(about, mine)) for mine in each]
+        kept = [line for line in lines if line[1]]
+        write_file(
+            plot, bounds_svg(about.words, f"P, largest {about.quantity}", f"L, {about.quantity}", kept)
+        )
+    if as_json:
+        facts = [{k: str(v) if isinstance(v, Fraction) else v for k, v in asdict(t).items()} for t in found]
+        print(json.dumps({"study": loaded.name, "bounds": facts, "answers": [asdict(a) for a in answers]}))
+    else:
+        print(drawn_bounds(about, tuple(found), answers))
+    return 0 if all(t.certified for t in found) else 3
+
+
+def _bars(about: Instances, mine: tuple[Tipping, ...]) -> list[tuple[float, float, float]]:
+    ends = [(t.scale, t.refuted or about.lowest, t.proved) for t in mine if t.proved is not None]
+    return [(float(x), float(low), float(high)) for x, low, high in ends]
 
 
 def retrained(

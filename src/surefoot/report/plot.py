@@ -1,12 +1,14 @@
 """The questions of a search as pictures (SVG), the verdict as colour and shape.
 
-One has the values against the seconds that each took, the other the values against what was found there.
+One has the values against the seconds that each took, one the values against what was found there, and one
+the tipping points of several policies.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from html import escape
+from math import log
 
 from surefoot.problem.show import show
 from surefoot.problem.term import Const
@@ -16,6 +18,54 @@ WIDTH, HEIGHT = 720, 360
 LEFT, RIGHT, TOP, BOTTOM = 70, 20, 56, 56
 LANE = 44  # height of the marks with one answer
 COLOURS = {"proved": "#1a7f37", "refuted": "#cf222e", "vacuous": "#6e7781", "unknown": "#9a6700"}
+LINES = ("#1f5fa8", "#c0392b", "#1e8449", "#7d3c98", "#b9770e", "#117a8b", "#5d6d7e", "#943126", "#2e4053")
+
+
+def bounds_svg(
+    title: str, across: str, along: str, found: Sequence[tuple[str, Sequence[tuple[float, float, float]]]]
+) -> str:
+    """Per label a bar from low to high at each x, given as (x, low, high); both axes are logarithmic."""
+    points = [p for _, line in found for p in line]
+    xs, ys = [log(p[0]) for p in points], [log(y) for p in points for y in p[1:]]
+    left, width, low, height = min(xs), max(xs) - min(xs) or 1.0, min(ys), max(ys) - min(ys) or 1.0
+
+    def place(x: float, y: float) -> tuple[float, float]:
+        right = LEFT + 20 + (WIDTH - LEFT - RIGHT - 40) * (log(x) - left) / width
+        return right, HEIGHT - BOTTOM - 10 - (HEIGHT - TOP - BOTTOM - 20) * (log(y) - low) / height
+
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif">',
+        f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>',
+        _text(LEFT, 20, title, size=14),
+        f'<path d="M{LEFT} {TOP} V{HEIGHT - BOTTOM} H{WIDTH - RIGHT}" fill="none" stroke="black"/>',
+        _text(WIDTH - RIGHT, HEIGHT - BOTTOM + 34, across, anchor="end"),
+        _text(LEFT - 60, TOP - 8, along),
+    ]
+    for x in sorted({p[0] for p in points}):
+        parts.append(_text(place(x, 1.0)[0], HEIGHT - BOTTOM + 18, f"{x:.4g}", anchor="middle"))
+    for y in sorted({min(p[1] for p in points), max(p[2] for p in points)}):
+        parts.append(_text(LEFT - 6, place(1.0, y)[1] + 4, f"{y:.4g}", anchor="end"))
+    for number, (label, line) in enumerate(found):
+        parts += _bars(label, line, place, LINES[number % len(LINES)])
+        parts.append(_text(LEFT + 10, TOP + 14 * (number + 1), label, colour=LINES[number % len(LINES)]))
+    return "\n".join([*parts, "</svg>"]) + "\n"
+
+
+def _bars(
+    label: str,
+    line: Sequence[tuple[float, float, float]],
+    place: Callable[[float, float], tuple[float, float]],
+    colour: str,
+) -> list[str]:
+    tops = " ".join("{:.1f},{:.1f}".format(*place(x, high)) for x, _, high in line)
+    parts = [f'<polyline points="{tops}" fill="none" stroke="{colour}"/>']
+    for x, low, high in line:
+        (right, bottom), (_, top) = place(x, low), place(x, high)
+        parts.append(
+            f'<path d="M{right:.1f} {bottom:.1f} V{top:.1f}" stroke="{colour}" stroke-width="5">'
+            f"<title>{escape(label)}: between {low:.6g} and {high:.6g} at {x:.6g}</title></path>"
+        )
+    return parts
 
 
 def tipping_point_svg(found: TippingPoint) -> str:

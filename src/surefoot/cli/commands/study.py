@@ -13,7 +13,7 @@ import click
 from surefoot.cli.engine_options import build_engines
 from surefoot.cli.output import positive
 from surefoot.cli.progress import progress
-from surefoot.cli.study_training import checked_along, retrained
+from surefoot.cli.study_training import checked_along, generalised, retrained
 from surefoot.problem.problem import Problem
 from surefoot.problem.show import show_property
 from surefoot.run import verify
@@ -45,6 +45,9 @@ from surefoot.work.budget import Budget
 )
 @click.option("--output", type=click.Path(path_type=Path), metavar="FILE.onnx", help="Of --retrain.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of --retrain.")
+@click.option("--generalise", is_flag=True, help="Compare where policies trained alike begin to fail.")
+@click.option("--policy", "policies", multiple=True, metavar="NAME", help="Of --generalise; may be repeated.")
+@click.option("--plot", type=click.Path(path_type=Path), metavar="FILE.svg", help="Of --generalise.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 @click.option("--quiet", is_flag=True)
 def study(
@@ -55,6 +58,9 @@ def study(
     retrain: str | None,
     output: Path | None,
     seed: int,
+    generalise: bool,
+    policies: tuple[str, ...],
+    plot: Path | None,
     as_json: bool,
     quiet: bool,
 ) -> int:
@@ -63,7 +69,7 @@ def study(
         print("\n".join(STUDIES))
         return 0
     loaded = load_study(name)
-    if not (comparing or training or retrain):
+    if not (comparing or training or retrain or generalise):
         print(json.dumps(_facts(loaded), indent=1) if as_json else _described(loaded))
         return 0
     with progress(quiet) as tell:
@@ -73,6 +79,8 @@ def study(
 
         if training:
             return checked_along(loaded, decide, as_json)
+        if generalise:
+            return generalised(loaded, policies, timeout, tell, plot, as_json)
         if retrain is not None:
             return retrained(loaded, retrain, timeout, seed, tell, output, as_json)
         rows = compare(loaded, decide, simulate)

@@ -25,6 +25,7 @@ from surefoot.problem.term import TRUE, Var, conjunction, equal
 from surefoot.problem.window import interleave, window
 from surefoot.studies.assets import shipped
 from surefoot.studies.checkpoints import TrainingRun
+from surefoot.studies.generalise import Instances
 
 HISTORY = 10
 EPSILON = Fraction(1, 100)
@@ -77,8 +78,8 @@ def _excellent(epsilon: Fraction) -> Environment:
     return environment(epsilon, (Fraction(1), Fraction(1)))
 
 
-def _loss(epsilon: Fraction, largest_ratio: Fraction) -> Environment:
-    return environment(epsilon, (Fraction(2), largest_ratio))
+def _loss(epsilon: Fraction, largest_ratio: Fraction, smallest_ratio: Fraction = Fraction(2)) -> Environment:
+    return environment(epsilon, (smallest_ratio, largest_ratio))
 
 
 def liveness_excellent(network: Network, epsilon: Fraction = EPSILON, steps: int | None = None) -> Problem:
@@ -106,12 +107,14 @@ def safety_excellent(network: Network, epsilon: Fraction = EPSILON) -> Problem:
 
 
 def safety_shallow_buffer(
-    network: Network, epsilon: Fraction = EPSILON, largest_ratio: Fraction = Fraction(10)
+    network: Network,
+    epsilon: Fraction = EPSILON,
+    largest_ratio: Fraction = Fraction(10),
+    smallest_ratio: Fraction = Fraction(2),
 ) -> Problem:
     """A4: under loss with low latency (shallow buffers) the rate is always decreased."""
-    return _problem(
-        "safety-shallow-buffer", network, _loss(epsilon, largest_ratio), Never(RATE_CHANGE >= 0, steps=0)
-    )
+    where = _loss(epsilon, largest_ratio, smallest_ratio)
+    return _problem("safety-shallow-buffer", network, where, Never(RATE_CHANGE >= 0, steps=0))
 
 
 NEEDS_NETWORK: dict[str, Callable[..., Problem]] = {
@@ -151,6 +154,16 @@ TRAINING = TrainingRun(
     usual=NEAR,
     largest=Fraction(1, 20),
     options={"solver": "native"},
+)
+INSTANCES = Instances(
+    policies=POLICIES[:3],
+    scales=(Fraction(2), Fraction(4), Fraction(8)),
+    question=lambda network, largest: safety_shallow_buffer(network, EPSILON, largest, Fraction(1)),
+    tighten="send_ratio>=",
+    lowest=Fraction(1),
+    precision=Fraction(1, 8),
+    words="invariant B: with all send ratios in [L, P] and low latency the rate is always decreased",
+    quantity="send ratio",
 )
 PROBLEMS: dict[str, Callable[[], Problem]] = {
     f"{question}/{name}": partial(ask, question, name) for question in QUESTIONS for name in POLICIES
