@@ -13,9 +13,10 @@ from dataclasses import dataclass, replace
 from surefoot.certify.execution.argument import Aid
 from surefoot.certify.execution.canonical import canonical
 from surefoot.certify.execution.prove import about_runs, certificate
+from surefoot.certify.execution.recurrence import recurrence_certificate
 from surefoot.certify.files import about_files, rejection, without_controls
 from surefoot.certify.process.claim import about_values
-from surefoot.certify.replay import replay
+from surefoot.certify.replay import replay, replay_stem
 from surefoot.errors import Unsupported
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Property, Recurs
@@ -27,6 +28,7 @@ from surefoot.verdict.verdict import (
     PerStart,
     Proved,
     Reason,
+    Trace,
     Unknown,
     Verdict,
     Violated,
@@ -58,6 +60,8 @@ def certify(
 ) -> Evidence:
     """Replay what claims a violation, check what claims a proof; without that neither is an answer."""
     match verdict:
+        case Violated(trace) if trace.recurrence:
+            return _recurring(problem, trace, inputs, budget)
         case Violated(trace):
             if (why := replay(problem, trace)) is not None:
                 return Evidence(Unknown(Reason.SPURIOUS, f"the trace does not replay: {why}"), False)
@@ -127,6 +131,29 @@ def uncertified(problem: Problem, verdict: Verdict, solver: str) -> Evidence:
             return Evidence(verdict, False)
 
 
+def _recurring(problem: Problem, trace: Trace, inputs: Mapping[str, str], budget: Budget) -> Evidence:
+    """A run into a set that it need not leave: replayed, and the set certified; or no answer."""
+    if (why := replay_stem(problem, trace)) is not None:
+        return Evidence(Unknown(Reason.SPURIOUS, f"the trace does not replay: {why}"), False)
+    found = recurrence_certificate(problem, trace, inputs, _allowed(budget))
+    if isinstance(found, str):
+        what = "a run was found that stays among states that are not good, but that is not certified"
+        return Evidence(Unknown(Reason.INCOMPLETE, f"{what}: {found}"), False)
+    budget.progress("checking the certificate")
+    rejected = rejection(found.content, budget.remaining())
+    if rejected is not None:
+        reason = Reason.NUMERICS if rejected.refused else Reason.INCOMPLETE
+        what = f"the checker does not accept the certificate of a violation: {rejected.why}"
+        return Evidence(Unknown(reason, what), False)
+    return Evidence(Violated(trace, found), True)
+
+
+def _allowed(budget: Budget) -> Budget:
+    """The time for a proof."""
+    seconds = min(budget.remaining(), LEAST_SECONDS + TIMES * budget.elapsed())
+    return Budget(seconds, budget.seed, budget.progress)
+
+
 def _about_the_start(
     problem: Problem, proved: Proved, otherwise: Holds, inputs: Mapping[str, str], budget: Budget
 ) -> Evidence:
@@ -170,14 +197,12 @@ def proof_about_runs(
     simple: bool = False,
 ) -> Certificate | str:
     """A certificate that has the problem and the argument in it, or why there is none."""
-    seconds = min(budget.remaining(), LEAST_SECONDS + TIMES * budget.elapsed())
-    allowed = Budget(seconds, budget.seed, budget.progress)
     try:
         written = canonical(problem, inputs)
     except Unsupported as why:
         return str(why)
     single = "float32" if arithmetic == "proved" else "real"
-    return certificate(problem, written, argument, allowed, single, aid, simple=simple)
+    return certificate(problem, written, argument, _allowed(budget), single, aid, simple=simple)
 
 
 def _checked(claimed: Certificate | str, arithmetic: str, otherwise: Holds, budget: Budget) -> Evidence:

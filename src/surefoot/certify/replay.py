@@ -15,15 +15,54 @@ from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Recurs, Within
 from surefoot.problem.semantics import State, conforms, holds, is_initial, step, transitions
 from surefoot.problem.term import Term
+from surefoot.verdict.recurrence import move_from
 from surefoot.verdict.verdict import Trace
+
+ROUNDS = 3  # of a recurrence that are made
 
 
 def replay(problem: Problem, trace: Trace) -> str | None:
     """Why the trace does not refute the property; None if it does."""
+    if trace.recurrence:
+        return "that the run stays in the recurrence set cannot be replayed"
     try:
         return _run(problem, trace) or _violation(problem, trace)
     except InvalidProblem as error:  # a term without value, a move that is not permitted
         return str(error)
+
+
+def replay_stem(problem: Problem, trace: Trace) -> str | None:
+    """Why the trace does not lead into its recurrence set without a good state that matters.
+
+    That a run can stay there for ever is for a certificate to show; here it does so for a few rounds.
+    """
+    if not trace.recurrence or trace.loop is not None:
+        return "the trace has no recurrence set, or a loop as well"
+    try:
+        return _run(problem, trace) or _rounds(problem, trace)
+    except InvalidProblem as error:
+        return str(error)
+
+
+def _rounds(problem: Problem, trace: Trace) -> str | None:
+    match problem.property:
+        case Eventually(good):
+            first = 0
+        case Recurs(good):
+            first = len(trace.states) - 1
+        case _:
+            return "a finite run violates this property; the trace claims a recurrence set"
+    if (why := _good_state(problem, trace, good, first)) is not None:
+        return why
+    state = trace.states[-1]
+    for count in range(ROUNDS * len(trace.recurrence)):
+        region = trace.recurrence[count % len(trace.recurrence)]
+        if not holds(problem, state, region.where):
+            return f"{count} steps after its last state the run is not in its recurrence set"
+        if holds(problem, state, good):
+            return f"{count} steps after its last state the run is in a good one"
+        state = step(problem, state, move_from(problem, state, region))
+    return None
 
 
 def _run(problem: Problem, trace: Trace) -> str | None:

@@ -151,7 +151,7 @@ def write_report(results: Sequence[tuple[Problem, Result]], path: str | None, qu
 
 def write_certificate(verdict: Verdict, path: str) -> str:
     """The certificate alone, as the stand-alone checker reads it; what was done, for stderr."""
-    found = verdict.certificate if isinstance(verdict, Proved | Exact | PerStart) else None
+    found = verdict.certificate if isinstance(verdict, Proved | Violated | Exact | PerStart) else None
     if found is None:
         return f"not written: {path} (there is no proof)"
     text = json.dumps(found.content, separators=(",", ":")) + "\n"

@@ -13,7 +13,8 @@ from fractions import Fraction
 from typing import Any
 
 from surefoot.certify.execution.canonical import canonical
-from surefoot.certify.replay import replay
+from surefoot.certify.execution.recurrence import recurrence_claim
+from surefoot.certify.replay import replay, replay_stem
 from surefoot.cli.model import Loaded
 from surefoot.errors import InvalidProblem
 from surefoot.formats.result_json import verdict_from
@@ -45,6 +46,21 @@ def is_about(content: Mapping[str, Any], problem: Problem, inputs: Mapping[str, 
 def _is_real(answer: Mapping[str, Any]) -> bool:
     """Was it shown in exact real arithmetic only?"""
     return bool(answer["verdict"].get("arithmetic") == "proved-real")
+
+
+def unrefuted(problem: Problem, verdict: Violated, inputs: Mapping[str, str], accept: Accept) -> str | None:
+    """Why a violation is not shown by its trace, or its trace and certificate; None if it is."""
+    if not verdict.trace.recurrence:
+        return replay(problem, verdict.trace)
+    if verdict.certificate is None:
+        return "the trace has a recurrence set, but no certificate"
+    if (why := replay_stem(problem, verdict.trace)) is not None:
+        return why
+    claim = json.loads(json.dumps(recurrence_claim(problem, verdict.trace, inputs)))
+    if verdict.certificate.content.get("claim") != claim:
+        return "the certificate is about another problem or another recurrence set than the result"
+    word, why = accept(verdict.certificate.content)
+    return None if word == "accepted" else why
 
 
 def moved(loaded: Loaded, source: Mapping[str, object]) -> Loaded:
@@ -111,7 +127,8 @@ class Evidence:
             trace = verdict_from(refuted["verdict"], "verdict.artifact.refuted.verdict")
             if not isinstance(trace, Violated):
                 return "rejected", "the refuted end has no trace"
-            if (why := replay(discretise(tighten.at(problem, at))[0], trace.trace)) is not None:
+            about = discretise(tighten.at(problem, at))[0]
+            if (why := unrefuted(about, trace, self.loaded.inputs, self.accept)) is not None:
                 return "rejected", f"the trace at the refuted end does not replay: {why}"
         if self.found.certificate is None:
             return "not certified", "the proved end has no certificate"

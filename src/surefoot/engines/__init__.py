@@ -4,5 +4,11 @@ from surefoot.engines.bmc import Bmc
 from surefoot.engines.explicit import Explicit
 from surefoot.engines.induction import Induction
 from surefoot.engines.protocol import Engine
+from surefoot.engines.recurrence import Recurrence
 
-ENGINES: dict[str, type[Engine]] = {"explicit": Explicit, "bmc": Bmc, "induction": Induction}
+ENGINES: dict[str, type[Engine]] = {
+    "explicit": Explicit,
+    "bmc": Bmc,
+    "induction": Induction,
+    "recurrence": Recurrence,
+}

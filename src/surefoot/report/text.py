@@ -60,6 +60,8 @@ def headline(result: Result) -> str:
             return f"proved ({', '.join(how)})" if how else "proved"
         case Violated(Trace(_, moves, int(loop))):
             return f"violated by a run that returns after {counted(len(moves), 'step')} to state {loop}"
+        case Violated(Trace(_, moves, _, regions)) if regions:
+            return f"violated by a run that stays in a set of states after {counted(len(moves), 'step')}"
         case Violated(trace):
             return f"violated after {counted(len(trace.moves), 'step')}"
         case Holds(up_to, how=how):
@@ -111,6 +113,7 @@ def evidence(problem: Problem, result: Result, *, runs: bool = True) -> list[str
                 f"evidence  trace of {counted(len(trace.states), 'state')}, {replayed}",
                 *(_trace(problem, trace) if runs else ()),
                 *([] if trace.loop is None else [f"returns to state {trace.loop}"]),
+                *_recurrence(problem, trace, result.certified),
             ]
         case (
             Proved(certificate)
@@ -134,6 +137,22 @@ def evidence(problem: Problem, result: Result, *, runs: bool = True) -> list[str
             return [f"because   {detail}", known]
         case _:
             return []
+
+
+def _recurrence(problem: Problem, trace: Trace, certified: bool) -> list[str]:
+    """The sets that a run need not leave, and the step that keeps it there."""
+    if not trace.recurrence:
+        return []
+    shown = "accepted by the independent checker" if certified else "NOT checked"
+    lines = [f"then      for ever without a good state; certificate {shown}"]
+    for number, region in enumerate(trace.recurrence):
+        alone, following = len(trace.recurrence) == 1, (number + 1) % len(trace.recurrence)
+        to = "into the set again" if alone else f"into set {following}"
+        picks = ", ".join(f"{name} = {show(term)}" for name, term in region.chosen)
+        step = region.transition.describe(problem.environment) + (f" with {picks}" if picks else "")
+        name = "the set" if alone else f"set {number}"
+        lines.append(f"where     {name} is {show(region.where)}; from each state `{step}` leads {to}")
+    return lines
 
 
 def _argument(certificate: Certificate) -> list[str]:

@@ -8,16 +8,33 @@ from enum import Enum
 from fractions import Fraction
 from typing import TypeAlias
 
+from surefoot.problem.meaning.transition import Transition
 from surefoot.problem.semantics import Move, State
+from surefoot.problem.term import Term
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A set of states, and the step that the environment can make from each of them."""
+
+    where: Term  # over state variables and locations
+    transition: Transition
+    outcomes: tuple[int, ...]
+    chosen: tuple[tuple[str, Term], ...] = ()  # values that it picks, as terms of state and controls
 
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """A run: states and the moves between them; `loop` = index of the state to which the last one returns."""
+    """A run: states and the moves between them; `loop` = index of the state to which the last one returns.
+
+    `recurrence`: the last state is in the first of these regions, from each of which a step leads to the next
+    one and from the last one to the first, so that the run goes on for ever. That needs a certificate.
+    """
 
     states: tuple[State, ...]
     moves: tuple[Move, ...]
     loop: int | None = None
+    recurrence: tuple[Region, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +56,7 @@ class Proved:
 @dataclass(frozen=True, slots=True)
 class Violated:
     trace: Trace
+    certificate: Certificate | None = None  # of what cannot be replayed: that a run stays in a recurrence set
 
 
 @dataclass(frozen=True, slots=True)

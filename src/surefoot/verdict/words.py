@@ -35,6 +35,11 @@ def _answer(asked: Property, verdict: Verdict) -> str:
         case Violated(trace):
             if trace.loop is not None:
                 return f"Violated: it is not so that {claim(asked)}; a run that goes round for ever shows it."
+            if trace.recurrence:
+                return (
+                    f"Violated: it is not so that {claim(asked)}; a run that never leaves a set of states "
+                    "shows it."
+                )
             steps = counted(len(trace.moves), "step")
             return f"Violated: it is not so that {claim(asked)}; a run of {steps} shows it."
         case Holds(None, solver, how=how):

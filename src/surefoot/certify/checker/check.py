@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
 from .bounds.state import Contents, Kernel
 from .claim import Places, read_claim
 from .execution.argument import read_argument
-from .execution.obligations import described, obligations
-from .execution.problem import MOST_STEPS, read_problem
+from .execution.obligations import Obligation, described, obligations
+from .execution.problem import MOST_STEPS, Problem, read_problem
 from .execution.range import check_overflow
+from .execution.recurrence import check_stem, read_recurrence
+from .execution.recurrence import obligations as of_regions
 from .file import file_bytes, shown, unpacked
 from .markov.claim import check_process
 from .number import BadCertificate, Refused, integer, items, record, text
@@ -26,6 +28,8 @@ _KEYS = frozenset({"surefoot-certificate", "claim", "arithmetic"})
 _CASES, _OBLIGATIONS = frozenset({"cases"}), frozenset({"obligations"})
 _VALUES = frozenset({"values"})
 _EXECUTION = frozenset({"kind", "problem", "argument"})
+_RECURRENCE = frozenset({"kind", "problem", "start", "moves", "regions"})
+_STEM = "that another float32 evaluation of the network than the reference makes the same first steps"
 _OBLIGATION = frozenset({"obligation", "steps", "cases"})
 _MEANING = {
     "float32": "float32: any order of summation, tanh and sigmoid within four units in the last place",
@@ -91,7 +95,7 @@ def check(
     claim = certificate.get("claim")
     if isinstance(claim, dict) and claim.get("kind") == "process":
         return _about_values(certificate, network, property)
-    about_runs = isinstance(claim, dict) and claim.get("kind") == "execution"
+    about_runs = isinstance(claim, dict) and claim.get("kind") in ("execution", "recurrence")
     proofs = _OBLIGATIONS if about_runs else _CASES
     data = record(dict(certificate), _KEYS | proofs, frozenset(), "certificate")
     if type(data["surefoot-certificate"]) is not int or data["surefoot-certificate"] != 1:
@@ -131,10 +135,10 @@ def _about_values(certificate: Mapping[str, Any], network: Path | None, property
 
 def _about_runs(data: dict[str, Any], places: Places, arithmetic: str) -> Verdict:
     """Derives what has to be shown about the runs of the problem, and checks that each of it is."""
-    claim = record(data["claim"], _EXECUTION, frozenset(), "claim")
     if places.property is not None:
         raise BadCertificate("the claim is not about a property file: its problem is written out")
-    problem, argument = read_problem(claim["problem"], places), read_argument(claim["argument"])
+    claimed = _recurrence if data["claim"]["kind"] == "recurrence" else _execution
+    problem, words, derive = claimed(data["claim"], places, arithmetic)
     given = [
         record(o, _OBLIGATION, frozenset(), "obligation") for o in items(data["obligations"], "obligations")
     ]
@@ -146,7 +150,7 @@ def _about_runs(data: dict[str, Any], places: Places, arithmetic: str) -> Verdic
     try:
         if arithmetic == "float32":
             check_overflow(problem)
-        wanted = obligations(problem, argument)
+        wanted = derive()
         if [(o.name, o.steps) for o in wanted] != stated:
             raise Refused(f"not the obligations of this problem, which are {len(wanted)}")
         for obligation, several in zip(wanted, cases, strict=True):
@@ -154,10 +158,41 @@ def _about_runs(data: dict[str, Any], places: Places, arithmetic: str) -> Verdic
             _no_solution(obligation.query, several, arithmetic, kernels, count)
     except Refused as error:
         accepted, reason = False, where + str(error)
-    words = (
-        f"every run of the problem {shown(problem.name)} keeps its property: {described(problem, argument)}"
-    )
     return _verdict(accepted, reason, words, arithmetic, problem.uncertified, count)
+
+
+Derived = tuple[Problem, str, Callable[[], list[Obligation]]]  # the problem, the claim, what has to be shown
+
+
+def _execution(data: object, places: Places, _: str) -> Derived:
+    """Every run keeps the property."""
+    claim = record(data, _EXECUTION, frozenset(), "claim")
+    problem, argument = read_problem(claim["problem"], places), read_argument(claim["argument"])
+    how = described(problem, argument)
+    words = f"every run of the problem {shown(problem.name)} keeps its property: {how}"
+    return problem, words, lambda: obligations(problem, argument)
+
+
+def _recurrence(data: object, places: Places, arithmetic: str) -> Derived:
+    """Some run violates the property for ever."""
+    claim = record(data, _RECURRENCE, frozenset(), "claim")
+    problem, claimed = read_problem(claim["problem"], places), read_recurrence(claim)
+    if arithmetic != "float32":
+        raise BadCertificate("a run is claimed for float32 numbers only")
+
+    def derive() -> list[Obligation]:
+        check_stem(problem, claimed)
+        return of_regions(problem, claimed)
+
+    how = (
+        f"{len(claimed.moves)} steps, then for ever through sets without good states ({len(claimed.regions)})"
+    )
+    words = (
+        f"some run of the problem {shown(problem.name)} violates its property: {problem.property.kind}, {how}"
+    )
+    if claimed.moves and problem.network is not None:
+        problem = replace(problem, uncertified=(*problem.uncertified, _STEM))
+    return problem, words, derive
 
 
 def _no_solution(

@@ -115,12 +115,13 @@ def _edge(
         "outcomes": [
             list(_updates(environment, layout, outcome, scope, all_kinds))
             for outcome in edge.outcomes
-            if _is_possible(outcome)
+            if is_possible(outcome)
         ],
     }
 
 
-def _is_possible(outcome: Outcome) -> bool:
+def is_possible(outcome: Outcome) -> bool:
+    """Has it a positive probability?"""
     match outcome.probability:
         case Const(int() | Fraction() as share) if not isinstance(share, bool) and 0 <= share <= 1:
             return share > 0

@@ -104,7 +104,7 @@ def _shown(
         name = (wanted[number].name, wanted[number].steps)
         if name not in before:
             try:
-                found[number] = _proof(wanted[number], network, budget, arithmetic)
+                found[number] = proof(wanted[number], network, budget, arithmetic)
             except _Met as met:
                 if name[0] in SIMPLE and _is_about_all_runs(read):
                     met.equal = _equal_states(read, name[1], met.assignment)
@@ -138,7 +138,7 @@ def _equal_states(read: Read, steps: int, found: Assignment) -> list[list[int]]:
     return [[i, j] for i, j in combinations(range(steps + 1), 2) if state(i) == state(j)]
 
 
-def _proof(
+def proof(
     obligation: Obligation, network: Network | None, budget: Budget, arithmetic: str
 ) -> list[dict[str, Any]]:
     """The cases that show an obligation; `Unsupported` says what is missing."""

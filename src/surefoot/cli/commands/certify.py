@@ -10,10 +10,9 @@ import click
 
 from surefoot.certify.checker.check import check
 from surefoot.certify.checker.number import BadCertificate
-from surefoot.certify.replay import replay
 from surefoot.cli.model import Loaded, load_source
 from surefoot.cli.output import sha256
-from surefoot.cli.search_evidence import Evidence, is_about, moved
+from surefoot.cli.search_evidence import Evidence, is_about, moved, unrefuted
 from surefoot.cli.stored_json import read_json
 from surefoot.errors import InvalidProblem
 from surefoot.formats.result_json import StoredResult, from_json
@@ -21,7 +20,7 @@ from surefoot.problem.problem import Problem
 from surefoot.problem.show import show_property
 from surefoot.run import arithmetic_of, in_reals_only
 from surefoot.transform.discretise import discretise
-from surefoot.verdict.verdict import Found, Proved, Trace
+from surefoot.verdict.verdict import Found, Proved, Violated
 from surefoot.verdict.words import statement
 
 
@@ -64,13 +63,16 @@ def judged(stored: StoredResult, trust_python: bool) -> tuple[str, str]:
         return accepted(content, Path()) if why is None else ("rejected", why)
     if isinstance(stored.result.verdict, Found):
         return judged_search(stored, stored.result.verdict, trust_python)
-    if stored.trace is None:
+    if not isinstance(stored.result.verdict, Violated):
         return "not certified", f"`{stored.kind}` carries no evidence that can be checked"
     if (why := changed(stored)) is not None:
         return "rejected", why
     loaded = moved(load_source(stored.source, trust_python=trust_python), stored.source)
-    why = unnamed(stored, loaded) or refutation(stored, loaded, stored.trace)
-    return ("accepted", "the trace replays exactly") if why is None else ("rejected", why)
+    why = unnamed(stored, loaded) or refutation(stored, loaded, stored.result.verdict)
+    if why is not None:
+        return "rejected", why
+    endless = ", and the checker accepts that the run can stay in its recurrence set"
+    return "accepted", "the trace replays exactly" + (endless if stored.result.verdict.certificate else "")
 
 
 def judged_search(stored: StoredResult, found: Found, trust_python: bool) -> tuple[str, str]:
@@ -183,13 +185,14 @@ def misquoted(stored: StoredResult, problem: Problem, real: bool = False) -> str
     return None
 
 
-def refutation(stored: StoredResult, loaded: Loaded, trace: Trace) -> str | None:
+def refutation(stored: StoredResult, loaded: Loaded, verdict: Violated) -> str | None:
     """Why the stored trace does not refute the property of the problem read again from its files."""
     (problem,) = loaded.problems.values()
     if problem.name != stored.problem:
         return f"the files describe problem `{problem.name}`"
     executed, _ = discretise(problem)
-    return replay(executed, trace) or misquoted(stored, problem)
+    shown = unrefuted(executed, verdict, loaded.inputs, lambda c: accepted(c, Path()))
+    return shown or misquoted(stored, problem)
 
 
 def read_results(data: object, path: Path) -> list[StoredResult]:

@@ -8,7 +8,7 @@ from typing import Any
 from surefoot.formats.result_json.values import exact_text, plain
 from surefoot.problem.show import show
 from surefoot.verdict.artifact import Invariant, Obligation, TippingPoint, Trial
-from surefoot.verdict.verdict import Verdict
+from surefoot.verdict.verdict import Proved, Verdict
 
 Write = Callable[[Verdict], dict[str, Any]]
 
@@ -50,9 +50,10 @@ def _trial(trial: Trial) -> dict[str, Any]:
 
 
 def _end(trial: Trial, write: Write) -> dict[str, Any]:
-    """One of the two ends, with its evidence; the certificate stands beside the artifact."""
+    """One of the two ends, with its evidence; the certificate of a proof stands beside the artifact."""
     verdict = write(trial.verdict)
-    verdict.pop("certificate", None)
+    if isinstance(trial.verdict, Proved):
+        verdict.pop("certificate", None)
     return {**_trial(trial), "verdict": verdict}
 
 

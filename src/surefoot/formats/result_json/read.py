@@ -9,9 +9,12 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from surefoot.errors import InvalidProblem
 from surefoot.formats.result_json.values import INFINITE, float_from, number_from, value_from, wrong
 from surefoot.problem.meaning.transition import Transition
+from surefoot.problem.parse import parse_term
 from surefoot.problem.semantics import Move, State
+from surefoot.problem.term import Term
 from surefoot.verdict.verdict import (
     Certificate,
     Estimated,
@@ -21,6 +24,7 @@ from surefoot.verdict.verdict import (
     PerStart,
     Proved,
     Reason,
+    Region,
     Result,
     Trace,
     Unknown,
@@ -161,7 +165,9 @@ def _unknown(data: Mapping[str, Any], where: str) -> Verdict:
 
 _READERS: dict[str, Callable[[Mapping[str, Any], str], Verdict]] = {
     "proved": _proved,
-    "violated": lambda d, w: Violated(_trace(d, w)),
+    "violated": lambda d, w: Violated(
+        _trace(d, w), _certificate(d, w) if d.get("certificate") is not None else None
+    ),
     "holds": lambda d, w: Holds(
         _steps(d, "up_to", w),
         _text(d, "uncertified_by", w),
@@ -201,7 +207,26 @@ def _trace(verdict: Mapping[str, Any], outer: str) -> Trace:
     loop = _steps(data, "loop", where)
     if loop is not None and loop >= len(states):
         raise wrong(_join(where, "loop"), "the number of a state")
-    return Trace(tuple(states), tuple(moves), loop)
+    regions = () if data.get("recurrence") is None else tuple(_list(data, "recurrence", where))
+    place = _join(where, "recurrence")
+    return Trace(
+        tuple(states), tuple(moves), loop, tuple(_region(r, f"{place}[{i}]") for i, r in enumerate(regions))
+    )
+
+
+def _region(data: object, where: str) -> Region:
+    region = _object(data, where)
+    transition, outcomes = _taken(region, where)
+    chosen = _mapping(region, "chosen", where, _term)
+    found = _term(_get(region, "set", where), _join(where, "set"))
+    return Region(found, transition, outcomes, tuple(chosen.items()))
+
+
+def _term(data: object, where: str) -> Term:
+    try:
+        return parse_term(_is_text(data, where))
+    except InvalidProblem as error:
+        raise wrong(where, f"a term ({error})") from None
 
 
 def _state(data: object, where: str) -> State:
@@ -210,6 +235,11 @@ def _state(data: object, where: str) -> State:
 
 def _move(data: object, where: str) -> Move:
     move = _object(data, where)
+    return Move(*_taken(move, where), _state(_get(move, "chosen", where), _join(where, "chosen")))
+
+
+def _taken(move: Mapping[str, Any], where: str) -> tuple[Transition, tuple[int, ...]]:
+    """The transition that a move takes, and the outcomes of its edges."""
     edges = []
     for i, pair in enumerate(_list(move, "edges", where)):
         place = f"{_join(where, 'edges')}[{i}]"
@@ -220,8 +250,7 @@ def _move(data: object, where: str) -> Move:
     if label is not None:
         _is_text(label, _join(where, "label"))
     outcomes = tuple(_is_whole(o, _join(where, "outcomes")) for o in _list(move, "outcomes", where))
-    chosen = _state(_get(move, "chosen", where), _join(where, "chosen"))
-    return Move(Transition(tuple(edges), label), outcomes, chosen)
+    return Transition(tuple(edges), label), outcomes
 
 
 def _annotations(verdict: Mapping[str, Any]) -> tuple[Annotation | None, ...]:

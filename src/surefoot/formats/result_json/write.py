@@ -20,7 +20,7 @@ from surefoot.problem.meaning.decision import observation
 from surefoot.problem.policy import NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.semantics import Move, State, decision
-from surefoot.problem.show import show_property
+from surefoot.problem.show import show, show_property
 from surefoot.verdict.verdict import (
     Certificate,
     Estimated,
@@ -29,6 +29,7 @@ from surefoot.verdict.verdict import (
     Holds,
     PerStart,
     Proved,
+    Region,
     Result,
     Trace,
     Unknown,
@@ -90,8 +91,9 @@ def _verdict(verdict: Verdict) -> dict[str, Any]:
     match verdict:
         case Proved(certificate, arithmetic):
             return {"kind": "proved", "arithmetic": arithmetic, "certificate": _certificate(certificate)}
-        case Violated(trace):
-            return {"kind": "violated", "trace": _trace(trace)}
+        case Violated(trace, certificate):
+            more = {} if certificate is None else {"certificate": _certificate(certificate)}
+            return {"kind": "violated", "trace": _trace(trace), **more}
         case Holds(up_to, by, as_asked, how):
             return {"kind": "holds", "up_to": up_to, "uncertified_by": by, "as_asked": as_asked, "how": how}
         case Estimated(low, high, confidence, counts):
@@ -131,7 +133,18 @@ def _certificate(certificate: Certificate | None) -> dict[str, Any] | None:
 
 def _trace(trace: Trace) -> dict[str, Any]:
     states, moves = [_state(s) for s in trace.states], [_move(m) for m in trace.moves]
-    return {"states": states, "moves": moves, "loop": trace.loop}
+    endless = {"recurrence": [_region(r) for r in trace.recurrence]} if trace.recurrence else {}
+    return {"states": states, "moves": moves, "loop": trace.loop, **endless}
+
+
+def _region(region: Region) -> dict[str, Any]:
+    return {
+        "set": show(region.where),
+        "edges": [list(edge) for edge in region.transition.edges],
+        "label": region.transition.label,
+        "outcomes": list(region.outcomes),
+        "chosen": {name: show(term) for name, term in region.chosen},
+    }
 
 
 def _state(state: State) -> dict[str, Any]:

@@ -175,6 +175,23 @@ class Moment:
             picked = some_of(where for where, label in self._picks if label == action)
         return all_of((self.guards[number][0], picked))
 
+    def blocked(self, number: int) -> Formula:
+        """This edge may be disabled, or the policy may pick another action; else it is surely permitted."""
+        action, disabled = self.problem.edges[number].action, self.guards[number][1]
+        if action is None or action not in self.problem.owns:
+            return disabled
+        return some_of((disabled, *self._others(action)))
+
+    def _others(self, action: str) -> list[Formula]:
+        """Where the policy may pick something else, so that this action is not picked."""
+        problem = self.problem
+        sampled = problem.choose == "sample" and problem.network is not None
+        single = self._picks[: len(problem.rules)] if sampled else self._picks
+        others = [where for where, label in single if label != action]
+        if problem.network is None or (sampled and action not in problem.actions):
+            others.append(self._no_rule)
+        return others
+
     def ended(self) -> Formula:
         """Policy and environment together may permit nothing."""
         edges = zip(self.guards, self.problem.edges, strict=True)
@@ -211,10 +228,7 @@ class Moment:
         found["stalled"] = (all_of((some, some_of(misses))), some_of((none, *meets)))
         for action in problem.owns:
             picked = some_of(where for where, label in self._picks if label == action)
-            others = [where for where, label in single if label != action]
-            if problem.network is None or (sampled and action not in problem.actions):
-                others.append(self._no_rule)
-            found[f"chosen({action})"] = (all_of((some, picked)), some_of((none, *others)))
+            found[f"chosen({action})"] = (all_of((some, picked)), some_of((none, *self._others(action))))
         return found
 
 

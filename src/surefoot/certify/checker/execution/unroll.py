@@ -14,6 +14,7 @@ from fractions import Fraction
 from ..number import Refused
 from ..query import Call, Formula, Linear, Query, inner
 from .formula import FALSE, Ends, all_of, compare, names_in, settled_by_each_other, simplified, some_of
+from .inference import is_single
 from .problem import Declared, Edge, Problem
 from .state import Moment, chosen_names
 from .term import Number, Scope, truth, value, variable
@@ -114,7 +115,7 @@ def escape(moment: Moment) -> Formula:
         before = (moment.permitted(number), truth(edge.assuming, True, scope))
         for updates in edge.outcomes:
             leaving = some_of(
-                _leaves(moment, v, value(updates[v.name], scope))
+                leaves(moment, v, value(updates[v.name], scope))
                 for v in moment.problem.variables
                 if v.name in updates and v.kind != "boolean"
             )
@@ -122,14 +123,16 @@ def escape(moment: Moment) -> Formula:
     return some_of(found)
 
 
-def _leaves(moment: Moment, target: Declared, cases: Number) -> Formula:
+def leaves(moment: Moment, target: Declared, cases: Number) -> Formula:
+    """A value may be outside the range of a variable; refused where it may be of another kind."""
     kinds = {v.name: v.kind for v in moment.declared()}
     found = []
     for where, line in cases:
         if target.kind == "integer" and not _is_whole(line, kinds):
             raise Refused(f"`{target.name[:60]}` is an integer, but its new value may be none")
         alone = len(line) == 1 and all(c == 1 and kinds.get(n) == "float32" for n, c in line.items())
-        if target.kind == "float32" and not alone:
+        fixed = not line.keys() - {""} and is_single(line.get("", Fraction(0)))
+        if target.kind == "float32" and not alone and not fixed:
             raise Refused(f"`{target.name[:60]}` is a float32 number, but its new value may be none")
         below = FALSE if target.low is None else compare("<", line, {"": target.low})
         above = FALSE if target.high is None else compare("<", {"": target.high}, line)

@@ -1,0 +1,219 @@
+"""A run that violates `eventually` or `recurs` for ever (docs/certificates.md, section 10).
+
+The claim has two parts. The stem is a run of so many steps, made here once more, step by step, in exact
+arithmetic and with the reference evaluation of the network. It ends in the first of a ring of regions, sets
+of states. From every state of a region one and the same step, with values picked as terms of the state, is
+surely possible and leads to the next region, from the last one to the first; and no state of a region is
+good. So the run goes on for ever without a good state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from ..number import BadCertificate, Refused, integer, items, number, record, text
+from ..query import Formula
+from .formula import FALSE, TRUE, Ends, line_range, simplified, some_of
+from .inference import is_single, outputs
+from .obligations import Obligation
+from .problem import MOST_STEPS, Declared, Problem
+from .state import Moment
+from .term import Number, Scope, Term, read_term, truth, value
+from .unroll import leaves, run_query
+
+_STEP = frozenset({"edge", "outcome", "chosen"})
+_SET = frozenset({"set"})
+Point = dict[str, Ends]  # every name has one value
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Which edge is taken with which outcome, and what is picked, as terms of state and controls."""
+
+    edge: int
+    outcome: int
+    chosen: dict[str, Term]
+
+
+@dataclass(frozen=True, slots=True)
+class Recurrence:
+    start: dict[str, Fraction]
+    moves: tuple[Step, ...]
+    regions: tuple[tuple[Term, Step], ...]  # each a set of states, and the step to the next set
+
+
+def read_recurrence(claim: Mapping[str, object]) -> Recurrence:
+    start = claim["start"]
+    if type(start) is not dict:
+        raise BadCertificate("start: not an object")
+    moves = tuple(_step(record(m, _STEP, frozenset(), "move")) for m in items(claim["moves"], "moves"))
+    entries = [record(r, _STEP | _SET, frozenset(), "region") for r in items(claim["regions"], "regions")]
+    if not entries or len(entries) > MOST_STEPS or len(moves) > MOST_STEPS:
+        raise BadCertificate(f"from 1 to {MOST_STEPS} regions and at most {MOST_STEPS} moves are allowed")
+    regions = tuple((read_term(entry["set"]), _step(entry)) for entry in entries)
+    return Recurrence({name: number(v, "start") for name, v in start.items()}, moves, regions)
+
+
+def _step(entry: Mapping[str, object]) -> Step:
+    pairs = [items(pair, "chosen") for pair in items(entry["chosen"], "chosen")]
+    if any(len(pair) != 2 for pair in pairs):
+        raise BadCertificate("chosen: not a list of pairs of name and term")
+    chosen = {text(name, "chosen"): read_term(term) for name, term in pairs}
+    if len(chosen) < len(pairs):
+        raise BadCertificate("chosen: a name occurs twice")
+    most = 1 << 30
+    return Step(
+        integer(entry["edge"], 0, most, "edge"), integer(entry["outcome"], 0, most, "outcome"), chosen
+    )
+
+
+def obligations(problem: Problem, claimed: Recurrence) -> list[Obligation]:
+    """What has to be shown about the regions, one after the other."""
+    return [o for place in range(len(claimed.regions)) for o in _obligations(problem, claimed, place)]
+
+
+def _obligations(problem: Problem, claimed: Recurrence, place: int) -> Iterator[Obligation]:
+    where, step = claimed.regions[place]
+    following = claimed.regions[(place + 1) % len(claimed.regions)][0]
+    moment = Moment(problem, 0)
+    inside, trouble = truth(where, True, moment.plain), _trouble(moment, step)
+    outside = truth(following, False, _after(moment, step))
+    asked = {"good": moment.condition(True), **trouble, "outside": some_of((trouble["outside"], outside))}
+    for name, what in asked.items():
+        query = run_query(problem, 0, (inside, what), f"region {place}: {name}")
+        yield Obligation(name, place, query)
+
+
+def check_stem(problem: Problem, claimed: Recurrence) -> None:
+    """Make the run of the stem; refuse unless every step is possible and the last state is in region 0."""
+    if problem.property.kind not in ("eventually", "recurs"):
+        raise Refused("a run without an end violates `eventually` and `recurs` only")
+    moment = Moment(problem, 0)
+    point = _start(moment, claimed.start)
+    _demand(truth(problem.initial, False, moment.plain), point, "the first state is not initial")
+    good = moment.condition(True) if problem.property.kind == "eventually" else FALSE
+    for count, step in enumerate(claimed.moves):
+        _demand(good, point, f"state {count} is good")
+        for name, what in _trouble(moment, step).items():
+            _demand(what, point, f"step {count} cannot be made, or has no value: {name}")
+        point = _moved(moment, point, _after(moment, step))
+    _demand(good, point, "the last state is good")
+    outside = truth(claimed.regions[0][0], False, moment.plain)
+    _demand(outside, point, "the last state is not in region 0")
+
+
+# One step from any state.
+
+
+def _trouble(moment: Moment, step: Step) -> dict[str, Formula]:
+    """Where the step may be impossible, or an outcome of its edge lead out of the range of a variable."""
+    problem = moment.problem
+    if step.edge >= len(problem.edges) or step.outcome >= len(problem.edges[step.edge].outcomes):
+        raise Refused("a step takes an edge or an outcome that does not exist")
+    edge, scope = problem.edges[step.edge], _with_chosen(moment, step)
+    unfit = [
+        leaves(moment, c, value(step.chosen[c.name], moment.scope))
+        for c in edge.chosen
+        if c.kind != "boolean"
+    ]
+    leaving = [
+        leaves(moment, v, value(updates[v.name], scope))
+        for updates in edge.outcomes
+        for v in problem.variables
+        if v.name in updates and v.kind != "boolean"
+    ]
+    return {
+        "blocked": moment.blocked(step.edge),
+        "assumption": some_of((*unfit, truth(edge.assuming, False, scope))),
+        "outside": some_of(leaving),
+    }
+
+
+def _with_chosen(moment: Moment, step: Step) -> Scope:
+    """State, controls, and what is picked."""
+    edge = moment.problem.edges[step.edge]
+    if {c.name for c in edge.chosen} != step.chosen.keys():
+        raise Refused("a step picks other values than its edge leaves open")
+    more = {c.name: (c, step.chosen[c.name]) for c in edge.chosen}
+    return _extended(moment.scope, more, moment.scope)
+
+
+def _after(moment: Moment, step: Step) -> Scope:
+    """The names of the next state, as terms of this one."""
+    scope = _with_chosen(moment, step)
+    updates = moment.problem.edges[step.edge].outcomes[step.outcome]
+    more = {v.name: (v, updates.get(v.name, ("name", v.name))) for v in moment.problem.variables}
+    return _extended(Scope(bounds=moment.plain.bounds), more, scope)
+
+
+def _extended(base: Scope, more: Mapping[str, tuple[Declared, Term]], scope: Scope) -> Scope:
+    """A scope with more names, whose values are terms of another one."""
+    truths = {
+        name: (truth(term, True, scope), truth(term, False, scope))
+        for name, (declared, term) in more.items()
+        if declared.kind == "boolean"
+    }
+    numbers: dict[str, Number] = {
+        name: value(term, scope) for name, (_, term) in more.items() if name not in truths
+    }
+    bits: dict[str, Number] = {
+        name: tuple(c for c in ((yes, {"": Fraction(1)}), (no, {})) if c[0] != FALSE)
+        for name, (yes, no) in truths.items()
+    }
+    return replace(base, numbers={**base.numbers, **numbers, **bits}, truths={**base.truths, **truths})
+
+
+# One state.
+
+
+def _demand(excluded: Formula, point: Point, otherwise: str) -> None:
+    if _holds(excluded, point):
+        raise Refused(otherwise)
+
+
+def _holds(formula: Formula, point: Point) -> bool:
+    found = simplified(formula, point, frozenset())
+    if found not in (TRUE, FALSE):
+        raise Refused("a condition about the run has no value")
+    return found == TRUE
+
+
+def _start(moment: Moment, values: Mapping[str, Fraction]) -> Point:
+    declared = {v.name: v for v in moment.problem.variables}
+    if declared.keys() != values.keys():
+        raise Refused("the first state has other names than the problem has variables")
+    for name, found in values.items():
+        v = declared[name]
+        beyond = (v.low is not None and found < v.low) or (v.high is not None and found > v.high)
+        broken = v.kind in ("integer", "boolean") and found.denominator != 1
+        if beyond or broken or (v.kind == "float32" and not is_single(found)):
+            raise Refused(f"`{name[:60]}` starts outside its range")
+    return _seen(moment, {moment.at(name): (found, found) for name, found in values.items()})
+
+
+def _moved(moment: Moment, point: Point, after: Scope) -> Point:
+    found: Point = {}
+    for v in moment.problem.variables:
+        lines = [line for where, line in after.numbers[v.name] if _holds(where, point)]
+        if not lines:
+            raise Refused("the next state has no value")
+        found[moment.at(v.name)] = line_range(lines[0], point)
+    return _seen(moment, found)
+
+
+def _seen(moment: Moment, point: Point) -> Point:
+    """With what the network says in this state."""
+    problem = moment.problem
+    if problem.network is None:
+        return point
+    observed = []
+    for term in problem.observe:
+        lines = [line for where, line in value(term, moment.plain) if _holds(where, point)]
+        low = line_range(lines[0], point)[0] if lines else None
+        if low is None:
+            raise Refused("an observed term has no value")
+        observed.append(low)
+    said = outputs(problem.network, observed)
+    return {**point, **{name: (o, o) for name, o in zip(moment.outputs, said, strict=True)}}

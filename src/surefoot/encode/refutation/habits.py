@@ -1,0 +1,133 @@
+"""Runs that an environment prolongs by habit: it always picks its values in the same way.
+
+A habit makes of each edge's free choices terms of the state: the value that the variable which it sets has
+now, half way from there to an end of its range, or a constant. A run that follows a habit for long without a
+good state may be one that can do so for ever.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from surefoot.errors import InvalidProblem
+from surefoot.problem.environment import Bool, Choice, Edge, Int, Kind, Real
+from surefoot.problem.problem import Problem
+from surefoot.problem.semantics import Move, NotAStep, State, holds, step, transitions
+from surefoot.problem.term import Const, Term, Var
+from surefoot.verdict.recurrence import move_from
+from surefoot.verdict.verdict import Region, Trace
+
+HABITS = ("keep", "last", "towards low", "towards high", "towards zero", "low", "high", "middle")
+TRUE = Const(True)
+MOST_BITS = 2000  # of a number in a run; beyond, the run is long enough
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """A run, and for each of its steps what the environment did, as a region without limits."""
+
+    trace: Trace
+    steps: tuple[Region, ...]  # of the moves after the first `len(trace.moves) - len(steps)`
+
+
+def follow(problem: Problem, run: Trace, habit: str, good: Term, most: int) -> Followed | None:
+    """The run, prolonged by `most` steps without a good state; None if the habit does not get that far."""
+    last = _last_picks(run)
+    states, moves, steps = list(run.states), list(run.moves), []
+    for _ in range(most):
+        found = _prolonged(problem, states[-1], habit, good, last)
+        if found is None:
+            return None
+        region, move, state = found
+        steps.append(region)
+        moves.append(move)
+        states.append(state)
+        if _is_long(state):
+            break
+    return Followed(Trace(tuple(states), tuple(moves)), tuple(steps))
+
+
+def _prolonged(
+    problem: Problem, state: State, habit: str, good: Term, last: Mapping[str, Any]
+) -> tuple[Region, Move, State] | None:
+    """The first step from here, by this habit, to a state that is not good."""
+    environment = problem.environment
+    for transition in transitions(problem, state):
+        edges = [environment.components[c].edges[e] for c, e in transition.edges]
+        chosen = tuple((c.name, _picked(habit, c, e, last)) for e in edges for c in e.chosen)
+        if len(edges) > 1:
+            continue
+        for outcome in range(len(edges[0].outcomes)):
+            region = Region(TRUE, transition, (outcome,), chosen)
+            try:
+                move = move_from(problem, state, region)
+                after = step(problem, state, move)
+                if not holds(problem, after, good):
+                    return region, move, after
+            except (NotAStep, InvalidProblem):
+                continue
+    return None
+
+
+def _last_picks(run: Trace) -> dict[str, Any]:
+    """What was picked last, by name."""
+    return {name: value for move in run.moves for name, value in move.chosen.items()}
+
+
+def _picked(habit: str, choice: Choice, edge: Edge, last: Mapping[str, Any]) -> Term:
+    """What a habit picks; where it does not apply, what was picked last or a constant."""
+    current = next(_set_by(choice, edge), None)
+    low, high = _ends(choice.kind)
+    smooth = isinstance(choice.kind, Real) and not choice.kind.float32
+    if habit == "keep" and current is not None:
+        return current
+    if habit.startswith("towards") and smooth and current is not None:
+        end = {"towards low": low, "towards high": high, "towards zero": Fraction(0)}[habit]
+        if end is not None:
+            return (current + Const(end)) / 2
+    if habit == "last" and choice.name in last and not isinstance(last[choice.name], tuple):
+        return Const(last[choice.name])
+    return _constant(habit, choice.kind)
+
+
+def _set_by(choice: Choice, edge: Edge) -> Iterator[Var]:
+    """The variables that are set to the picked value."""
+    for outcome in edge.outcomes:
+        for update in outcome.updates:
+            if update.value == Var(choice.name) and isinstance(update.target, Var):
+                yield update.target
+
+
+def _ends(kind: Kind) -> tuple[Fraction | None, Fraction | None]:
+    match kind:
+        case Real(low, high) | Int(low, high):
+            return (None if low is None else Fraction(low), None if high is None else Fraction(high))
+        case _:
+            return None, None
+
+
+def _constant(habit: str, kind: Kind) -> Term:
+    if isinstance(kind, Bool):
+        return Const(habit in ("high", "towards high"))
+    low, high = _ends(kind)
+    bottom, top = (low if low is not None else high), (high if high is not None else low)
+    if bottom is None or top is None:
+        return Const(0)
+    if habit in ("high", "towards high"):
+        return Const(top)
+    if habit == "middle":
+        middle = (bottom + top) / 2
+        return Const(middle if isinstance(kind, Real) else Fraction(middle.__floor__()))
+    return Const(max(min(Fraction(0), top), bottom) if habit in ("keep", "towards zero") else bottom)
+
+
+def _is_long(state: State) -> bool:
+    numbers = [v for value in state.values() for v in (value if isinstance(value, tuple) else (value,))]
+    return any(
+        max(v.numerator.bit_length(), v.denominator.bit_length()) > MOST_BITS
+        for v in numbers
+        if isinstance(v, Fraction)
+    )

@@ -1,0 +1,253 @@
+"""Recurrence sets: runs that violate a property for ever without ever returning to a state.
+
+Where real values never repeat there is no lasso. What takes its place (after Gupta, Henzinger, Majumdar,
+Rybalchenko and Xu, "Proving Non-Termination", POPL 2008) is a set of states which a run from a start comes
+to, in which no state is good, and from each of whose states some step leads back into the set. "Some step" is
+made one question about all states of the set by fixing how the environment picks: by a habit, such as keeping
+an input as it is.
+
+1. The solver finds a run of k = 0, 1, 2, … steps whose last state is not good (for `Eventually`: none is).
+2. The reference semantics prolongs it by a habit for some steps without a good state.
+3. Candidates are boxes around the states it passes then: one, or a ring of several where truth values,
+   locations and edges alternate; wider than need be, or open towards where a number goes, with "not good"
+   added.
+4. The solver is asked for a state of a box from which the step is impossible, may not be taken by the policy
+   within its rounding error, leads out, or which is good. A box is widened to where a step leads, and cut
+   where a state is good or has no such step, until there is no such state or patience ends.
+
+Nothing found here is an answer yet: the run is replayed and the set is certified before anything is called
+violated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import ClassVar
+
+from surefoot.encode.concrete import runs
+from surefoot.encode.refutation.boxes import Box, Place, hull, opened, places_of, shared, wider
+from surefoot.encode.refutation.conditions import missing
+from surefoot.encode.refutation.habits import HABITS, Followed, follow
+from surefoot.encode.refutation.regions import troubles
+from surefoot.encode.unroll import Encoded, unroll
+from surefoot.encode.unroll import objection as encoding_objection
+from surefoot.engines.level import undecided_at
+from surefoot.errors import InvalidProblem
+from surefoot.problem.environment import Arithmetic
+from surefoot.problem.problem import Problem
+from surefoot.problem.property import Eventually, Recurs
+from surefoot.problem.semantics import State, holds, step
+from surefoot.problem.term import TRUE, Term, conjunction, free_names
+from surefoot.query.query import Sat, Undecided, Unsat, Why
+from surefoot.solve.milp import Milp
+from surefoot.solve.protocol import Ask, Solver, solve
+from surefoot.verdict.recurrence import move_from
+from surefoot.verdict.verdict import Reason, Region, Trace, Unknown, Verdict, Violated
+from surefoot.work.budget import Budget
+
+LONGEST = 12  # run to a set, unless asked for more
+PROLONGED = 32  # steps by habit
+LARGEST_RING = 6
+ROUNDS = 16  # of widening and cutting
+
+
+@dataclass(frozen=True, slots=True)
+class Recurrence:
+    name: ClassVar[str] = "recurrence"
+
+    solver: Solver = field(default_factory=Milp)
+    """Who answers the queries."""
+    depth: int | None = None
+    """The longest run to a set that is looked for; without it 12 steps."""
+
+    def objection(self, problem: Problem) -> str | None:
+        if not isinstance(problem.property, Eventually | Recurs):
+            kind = type(problem.property).__name__
+            return f"recurrence sets refute Eventually and Recurs; this property is {kind}"
+        if problem.policy is None:
+            return "recurrence needs a policy; this problem has none"
+        environment = problem.environment
+        if environment.arithmetic is not Arithmetic.EXACT or len(environment.components) != 1:
+            return "recurrence sets are certified for exact environments with a single component"
+        if (why := encoding_objection(problem)) is not None:
+            return why
+        return self.solver.objection(unroll(problem, 0, from_initial=False).query)
+
+    def check(self, problem: Problem, budget: Budget) -> Verdict:
+        assert isinstance(problem.property, Eventually | Recurs)
+        good, longest = problem.property.good, LONGEST if self.depth is None else self.depth
+        anywhere = unroll(problem, 0, from_initial=False)
+        tried: set[object] = set()
+        try:
+            with self.solver.session(anywhere.query, seconds=budget.remaining()) as ask:
+                search = _Search(problem, anywhere, ask, good)
+                for k in range(longest + 1):
+                    budget.progress(f"recurrence: sets that a run comes to in {k} steps")
+                    run = self._run(problem, k, budget)
+                    if isinstance(run, Unknown):
+                        return run
+                    for habit in HABITS:
+                        if budget.spent():
+                            return Unknown(Reason.TIMEOUT, f"the budget ended at k = {k}")
+                        followed = None if run is None else follow(problem, run, habit, good, PROLONGED)
+                        if followed is None or (key := _key(followed)) in tried:
+                            continue
+                        tried.add(key)
+                        trace = search.endless(followed)
+                        if trace is not None:
+                            return Violated(trace)
+        except KeyboardInterrupt:
+            return Unknown(Reason.INTERRUPTED, "stopped while looking for a recurrence set")
+        what = f"no recurrence set among boxes around runs of up to {longest} steps"
+        return Unknown(Reason.INCOMPLETE, what)
+
+    def _run(self, problem: Problem, k: int, budget: Budget) -> Trace | Unknown | None:
+        """A run of k steps that may go on without a good state; None if there is none at hand."""
+        assert isinstance(problem.property, Eventually | Recurs)
+        encoded, good = unroll(problem, k), problem.property.good
+        first = 0 if isinstance(problem.property, Eventually) else k
+        asked = missing(encoded, good, first, k)
+        match solve(self.solver, encoded.query, *asked, seconds=budget.remaining()):
+            case Sat(model):
+                found = (r for r in runs(problem, encoded.decode(model)) if isinstance(r, Trace))
+                return next((r for r in found if _is_quiet(problem, r.states[first:], good)), None)
+            case Unsat() if first == 0:
+                return Unknown(Reason.INCOMPLETE, f"no run of {k} steps is without a good state")
+            case Undecided(Why.TIMEOUT) as undecided:
+                return undecided_at(k, undecided)
+            case _:
+                return None
+
+
+def _is_quiet(problem: Problem, states: Sequence[State], good: Term) -> bool:
+    try:
+        return not any(holds(problem, s, good) for s in states)
+    except InvalidProblem:  # it has no value
+        return False
+
+
+def _key(followed: Followed) -> object:
+    """Equal for runs that come to the same in the same way."""
+    return tuple(sorted(followed.trace.states[-1].items())), followed.steps
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """Candidates around a run that was prolonged, and what becomes of them."""
+
+    problem: Problem
+    anywhere: Encoded
+    ask: Ask
+    good: Term
+
+    def endless(self, followed: Followed) -> Trace | None:
+        """The run up to the first state of a recurrence set around it, with that set."""
+        for steps, boxes, core, guard in self._candidates(followed):
+            regions = self._closed(steps, boxes, core, guard)
+            if regions is not None and (trace := self._entered(followed, regions)) is not None:
+                return trace
+        return None
+
+    def _entered(self, followed: Followed, regions: tuple[Region, ...]) -> Trace | None:
+        trace = followed.trace
+        for number in range(len(trace.moves) - len(followed.steps), len(trace.states)):
+            for place, region in enumerate(regions):
+                if holds(self.problem, trace.states[number], region.where):
+                    ring = regions[place:] + regions[:place]
+                    return Trace(trace.states[: number + 1], trace.moves[:number], None, ring)
+        return None
+
+    def _candidates(
+        self, followed: Followed
+    ) -> Iterator[tuple[Sequence[Region], tuple[Box, ...], tuple[Box, ...], Term]]:
+        """Rings of boxes with their steps, boxes around what must stay inside, and what else is demanded."""
+        places = places_of(self.problem.environment)
+        groups = shared(self.problem.environment, places)
+        own = {v.name for v in self.problem.environment.variables}
+        guard = ~self.good if free_names(self.good) <= own else TRUE
+        count = len(followed.steps)
+        states = followed.trace.states[-count - 1 :]
+        size = _period(places, states, followed.steps)
+        if size is None:
+            return
+        last = [states[count - size + i :: size] for i in range(size)]
+        core = tuple(hull(places, several[:1]) for several in last)
+        for first in (0, count // 4, count // 2):
+            start = count - size - (count - size - first) // size * size  # a whole number of rings to the end
+            rings = [states[start + i : count : size] for i in range(size)]
+            steps = followed.steps[start : start + size]
+            exact = tuple(hull(places, several) for several in rings)
+            joined = tuple(b.joined(groups) for b in exact) if size == 1 else exact
+            towards = tuple(opened(b, several) for b, several in zip(joined, rings, strict=True))
+            yield steps, tuple(b.joined(groups) for b in towards) if size == 1 else towards, core, guard
+            yield steps, tuple(wider(b, Fraction(1)) for b in joined), core, TRUE
+
+    def _closed(
+        self, steps: Sequence[Region], boxes: tuple[Box, ...], core: tuple[Box, ...], guard: Term
+    ) -> tuple[Region, ...] | None:
+        """The boxes, widened and cut until a run can stay in them; None if that does not come about."""
+        for _ in range(ROUNDS):
+            regions = tuple(
+                Region(conjunction((b.where(), guard)), s.transition, s.outcomes, s.chosen)
+                for b, s in zip(boxes, steps, strict=True)
+            )
+            found = self._trouble(regions)
+            if found is None:
+                return regions
+            if isinstance(found, Undecided):
+                return None
+            place, what, state = found
+            changed = self._changed(regions, boxes, core, place, what, state)
+            if changed is None:
+                return None
+            boxes = changed
+        return None
+
+    def _trouble(self, regions: tuple[Region, ...]) -> tuple[int, str, State] | Undecided | None:
+        """The first state that does not do as its region says."""
+        for place, region in enumerate(regions):
+            following = regions[(place + 1) % len(regions)]
+            for what, question in troubles(self.anywhere, region, following):
+                match self.ask(question):
+                    case Sat(model):
+                        return place, what, self.anywhere.decode(model).initial
+                    case Undecided() as undecided:
+                        return undecided
+        return None
+
+    def _changed(
+        self,
+        regions: tuple[Region, ...],
+        boxes: tuple[Box, ...],
+        core: tuple[Box, ...],
+        place: int,
+        what: str,
+        state: State,
+    ) -> tuple[Box, ...] | None:
+        changed, following = list(boxes), (place + 1) % len(boxes)
+        if what == "outside":
+            try:
+                after = step(self.problem, state, move_from(self.problem, state, regions[place]))
+            except InvalidProblem:
+                return None
+            box = boxes[following].widened_to(after)
+            place = following
+        else:
+            box = boxes[place].without(state, core[place])
+        if box is None or box.ends == boxes[place].ends:
+            return None
+        changed[place] = box
+        return tuple(changed)
+
+
+def _period(places: Sequence[Place], states: Sequence[State], steps: Sequence[Region]) -> int | None:
+    """The length of the ring in which truth values, locations and steps of the later half repeat."""
+    half = len(steps) // 2
+    others = [p for p in places if not p.is_number]
+    seen = [(tuple(p.read(s) for p in others), done) for s, done in zip(states, steps, strict=False)][half:]
+    for size in range(1, min(LARGEST_RING, len(seen) // 2) + 1):
+        if all(a == b for a, b in zip(seen, seen[size:], strict=False)):
+            return size
+    return None

@@ -1,0 +1,17 @@
+"""The steps of a recurrence: from a state of a region to a state of the next one."""
+
+from __future__ import annotations
+
+from surefoot.problem.meaning.evaluate import evaluate
+from surefoot.problem.problem import Problem
+from surefoot.problem.semantics import Move, State, decision
+from surefoot.verdict.verdict import Region
+
+
+def move_from(problem: Problem, state: State, region: Region) -> Move:
+    """The move that a region says, with the values picked in this state."""
+    made = decision(problem, state)
+    names = {**state, **(made.controls if made else {})}
+    arithmetic = problem.environment.arithmetic
+    picked = {name: evaluate(term, names, arithmetic) for name, term in region.chosen}
+    return Move(region.transition, region.outcomes, picked)
