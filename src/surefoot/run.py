@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 from fractions import Fraction
 from importlib.metadata import PackageNotFoundError, version
 
-from surefoot.certify.evidence import certify, uncertified
+from surefoot.certify.evidence import Evidence, certify, uncertified
 from surefoot.engines import ENGINES
 from surefoot.engines.protocol import Engine
 from surefoot.engines.turns import Answered, take_turns
@@ -22,7 +22,7 @@ from surefoot.problem.term import Apply, Const, Op, Term
 from surefoot.problem.validate import validate
 from surefoot.solve import SOLVERS
 from surefoot.transform.discretise import discretise
-from surefoot.verdict.verdict import Proved, Result, Vacuous, Verdict
+from surefoot.verdict.verdict import Proved, Result, Unknown, Vacuous, Verdict, Violated
 from surefoot.work.budget import Budget
 
 PREFERRED = ("native", "milp")  # solvers that are tried unasked, in this order; but see `able`
@@ -56,12 +56,20 @@ def verify(
     vacuous = _vacuous(executed)
     answered = take_turns(engines, executed, budget) if vacuous is None else Answered(vacuous, engines)
     replaying = budget.elapsed()
-    solver = getattr(answered.engines[0], "solver", answered.engines[0])
-    lifted = lift(answered.verdict)
-    if certificates:
-        evidence = certify(executed, lifted, solver.name, source or {}, inputs or {}, budget)
-    else:
-        evidence = uncertified(executed, lifted, solver.name)
+
+    def checked(found: Answered) -> Evidence:
+        solver = getattr(found.engines[0], "solver", found.engines[0])
+        if not certificates:
+            return uncertified(executed, lift(found.verdict), solver.name)
+        return certify(executed, lift(found.verdict), solver.name, source or {}, inputs or {}, budget)
+
+    evidence = checked(answered)
+    others = tuple(e for e in engines if e not in answered.engines)
+    if others and isinstance(answered.verdict, Violated) and isinstance(evidence.verdict, Unknown):
+        told = evidence.verdict.detail  # what was found is no answer
+        answered = take_turns(others, executed, budget)
+        evidence = checked(answered)
+        evidence = replace(evidence, notes=(*evidence.notes, told))
     timings = {"search": replaying - searching, "certify": budget.elapsed() - replaying}
     result = unanswered(problem, evidence.verdict, budget, inputs or {}, source or {})
     return replace(

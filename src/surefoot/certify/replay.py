@@ -40,7 +40,7 @@ def replay_stem(problem: Problem, trace: Trace) -> str | None:
         return "the trace has no recurrence set, or a loop as well"
     try:
         return _run(problem, trace) or _rounds(problem, trace)
-    except InvalidProblem as error:
+    except (InvalidProblem, TypeError) as error:  # also a set that is no condition, in a file that says so
         return str(error)
 
 

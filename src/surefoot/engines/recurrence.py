@@ -7,7 +7,7 @@ made one question about all states of the set by fixing how the environment pick
 an input as it is.
 
 1. The solver finds a run of k = 0, 1, 2, … steps whose last state is not good (for `Eventually`: none is).
-2. The reference semantics prolongs it by a habit for some steps without a good state.
+2. The reference semantics prolongs it by a habit, until some steps in a row have met no good state.
 3. Candidates are boxes around the states it passes then: one, or a ring of several where truth values,
    locations and edges alternate; wider than need be, or open towards where a number goes, with "not good"
    added.
@@ -27,6 +27,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from surefoot.encode.concrete import runs
+from surefoot.encode.expand import opposite
 from surefoot.encode.refutation.boxes import Box, Place, hull, opened, places_of, shared, wider
 from surefoot.encode.refutation.conditions import missing
 from surefoot.encode.refutation.habits import HABITS, Followed, follow
@@ -39,7 +40,7 @@ from surefoot.problem.environment import Arithmetic
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Recurs
 from surefoot.problem.semantics import State, holds, step
-from surefoot.problem.term import TRUE, Term, conjunction, free_names
+from surefoot.problem.term import TRUE, Apply, Op, Term, conjunction, disjunction, free_names
 from surefoot.query.query import Sat, Undecided, Unsat, Why
 from surefoot.solve.milp import Milp
 from surefoot.solve.protocol import Ask, Solver, solve
@@ -91,7 +92,7 @@ class Recurrence:
                     for habit in HABITS:
                         if budget.spent():
                             return Unknown(Reason.TIMEOUT, f"the budget ended at k = {k}")
-                        followed = None if run is None else follow(problem, run, habit, good, PROLONGED)
+                        followed = None if run is None else follow(problem, run, habit, PROLONGED)
                         if followed is None or (key := _key(followed)) in tried:
                             continue
                         tried.add(key)
@@ -107,13 +108,13 @@ class Recurrence:
         """A run of k steps that may go on without a good state; None if there is none at hand."""
         assert isinstance(problem.property, Eventually | Recurs)
         encoded, good = unroll(problem, k), problem.property.good
-        first = 0 if isinstance(problem.property, Eventually) else k
+        first = 0 if isinstance(problem.property, Eventually) else k or 1  # every start will do for `Recurs`
         asked = missing(encoded, good, first, k)
         match solve(self.solver, encoded.query, *asked, seconds=budget.remaining()):
             case Sat(model):
                 found = (r for r in runs(problem, encoded.decode(model)) if isinstance(r, Trace))
                 return next((r for r in found if _is_quiet(problem, r.states[first:], good)), None)
-            case Unsat() if first == 0:
+            case Unsat() if isinstance(problem.property, Eventually):
                 return Unknown(Reason.INCOMPLETE, f"no run of {k} steps is without a good state")
             case Undecided(Why.TIMEOUT) as undecided:
                 return undecided_at(k, undecided)
@@ -126,6 +127,21 @@ def _is_quiet(problem: Problem, states: Sequence[State], good: Term) -> bool:
         return not any(holds(problem, s, good) for s in states)
     except InvalidProblem:  # it has no value
         return False
+
+
+def _denied(condition: Term) -> Term:
+    """The opposite, with comparisons turned round, so that it reads well."""
+    match condition:
+        case Apply(Op.LE, (left, right)):
+            return left > right
+        case Apply(Op.LT, (left, right)):
+            return left >= right
+        case Apply(Op.AND, parts):
+            return disjunction(tuple(map(_denied, parts)))
+        case Apply(Op.OR, parts):
+            return conjunction(tuple(map(_denied, parts)))
+        case _:
+            return opposite(condition)
 
 
 def _key(followed: Followed) -> object:
@@ -166,7 +182,7 @@ class _Search:
         places = places_of(self.problem.environment)
         groups = shared(self.problem.environment, places)
         own = {v.name for v in self.problem.environment.variables}
-        guard = ~self.good if free_names(self.good) <= own else TRUE
+        guard = _denied(self.good) if free_names(self.good) <= own else TRUE
         count = len(followed.steps)
         states = followed.trace.states[-count - 1 :]
         size = _period(places, states, followed.steps)
@@ -180,8 +196,9 @@ class _Search:
             steps = followed.steps[start : start + size]
             exact = tuple(hull(places, several) for several in rings)
             joined = tuple(b.joined(groups) for b in exact) if size == 1 else exact
-            towards = tuple(opened(b, several) for b, several in zip(joined, rings, strict=True))
-            yield steps, tuple(b.joined(groups) for b in towards) if size == 1 else towards, core, guard
+            for share in (Fraction(1, 32), Fraction(0)):
+                towards = (opened(wider(b, share), several) for b, several in zip(joined, rings, strict=True))
+                yield steps, tuple(b.joined(groups) if size == 1 else b for b in towards), core, guard
             yield steps, tuple(wider(b, Fraction(1)) for b in joined), core, TRUE
 
     def _closed(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from surefoot.errors import InvalidProblem
 from surefoot.problem.meaning.evaluate import evaluate
 from surefoot.problem.problem import Problem
 from surefoot.problem.semantics import Move, State, decision
+from surefoot.problem.term import free_names
 from surefoot.verdict.verdict import Region
 
 
@@ -13,5 +15,8 @@ def move_from(problem: Problem, state: State, region: Region) -> Move:
     made = decision(problem, state)
     names = {**state, **(made.controls if made else {})}
     arithmetic = problem.environment.arithmetic
+    for _, term in region.chosen:
+        if unknown := sorted(free_names(term) - set(names)):
+            raise InvalidProblem(f"`{unknown[0]}` is neither a variable nor a control")
     picked = {name: evaluate(term, names, arithmetic) for name, term in region.chosen}
     return Move(region.transition, region.outcomes, picked)

@@ -88,19 +88,34 @@ class Box:
     places: tuple[Place, ...]
     ends: tuple[Ends, ...]
     values: tuple[Any, ...]
-    widened: tuple[tuple[int, int], ...] = ()  # how often each bound was
+    widened: tuple[tuple[int, int], ...]  # how often each bound was
+    strict: frozenset[tuple[int, bool]] = frozenset()  # ends of the declared range that are left out
 
     def where(self) -> Term:
         parts: list[Term] = []
-        for place, (low, high), value in zip(self.places, self.ends, self.values, strict=True):
+        for index, (place, (low, high), value) in enumerate(
+            zip(self.places, self.ends, self.values, strict=True)
+        ):
             if not place.is_number:
                 parts += [] if value is None else [place.has(value)]
             elif low is not None and low == high:
                 parts.append(equal(place.term(), low))
             else:
-                parts += [] if low is None or low == place.ends[0] else [place.term() >= low]
-                parts += [] if high is None or high == place.ends[1] else [place.term() <= high]
+                parts += self._bounds(index, place, low, high)
         return conjunction(tuple(parts))
+
+    def _bounds(
+        self, index: int, place: Place, low: Fraction | None, high: Fraction | None
+    ) -> Iterator[Term]:
+        value = place.term()
+        if low is not None and low != place.ends[0]:
+            yield value >= low
+        elif low is not None and (index, False) in self.strict:
+            yield value > low
+        if high is not None and high != place.ends[1]:
+            yield value <= high
+        elif high is not None and (index, True) in self.strict:
+            yield value < high
 
     def with_bound(self, index: int, upper: bool, value: Fraction | None) -> Box:
         """With another bound, not beyond the declared range."""
@@ -183,16 +198,17 @@ def wider(box: Box, share: Fraction) -> Box:
 
 
 def opened(box: Box, states: Sequence[State]) -> Box:
-    """Without the bound to which a number moves on and on: there the declared range is the limit."""
+    """Up to the declared range, but without its end, where a number moves on and on in that direction."""
+    strict: set[tuple[int, bool]] = set()
     for index, place in enumerate(box.places):
         if place.is_number:
             seen = [place.read(s) for s in states]
             steps = list(pairwise(seen))
-            if all(a < b for a, b in steps):
-                box = box.with_bound(index, True, None)
-            elif all(a > b for a, b in steps):
-                box = box.with_bound(index, False, None)
-    return box
+            for upper in (False, True):
+                if all((a < b) is upper and a != b for a, b in steps):
+                    box = box.with_bound(index, upper, None)
+                    strict |= {(index, upper)} if isinstance(place.kind, Real) else set()
+    return replace(box, strict=frozenset(strict))
 
 
 def _beyond(value: Fraction, excess: Fraction, upper: bool) -> Fraction:

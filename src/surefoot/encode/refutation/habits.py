@@ -15,6 +15,7 @@ from typing import Any
 from surefoot.errors import InvalidProblem
 from surefoot.problem.environment import Bool, Choice, Edge, Int, Kind, Real
 from surefoot.problem.problem import Problem
+from surefoot.problem.property import Eventually, Recurs
 from surefoot.problem.semantics import Move, NotAStep, State, holds, step, transitions
 from surefoot.problem.term import Const, Term, Var
 from surefoot.verdict.recurrence import move_from
@@ -33,16 +34,25 @@ class Followed:
     steps: tuple[Region, ...]  # of the moves after the first `len(trace.moves) - len(steps)`
 
 
-def follow(problem: Problem, run: Trace, habit: str, good: Term, most: int) -> Followed | None:
-    """The run, prolonged by `most` steps without a good state; None if the habit does not get that far."""
-    last = _last_picks(run)
-    states, moves, steps = list(run.states), list(run.moves), []
-    for _ in range(most):
-        found = _prolonged(problem, states[-1], habit, good, last)
-        if found is None:
+def follow(problem: Problem, run: Trace, habit: str, most: int) -> Followed | None:
+    """The run, prolonged until `most` steps in a row have met no good state; None if that does not happen.
+
+    For `Recurs` good states may come before, for a while; `steps` are those after the last of them.
+    """
+    assert isinstance(problem.property, Eventually | Recurs)
+    good, last = problem.property.good, _last_picks(run)
+    patience = most if isinstance(problem.property, Recurs) else 0
+    states, moves, steps = list(run.states), list(run.moves), list[Region]()
+    was_good = holds(problem, states[-1], good)
+    while len(steps) < most:
+        found = list(_next(problem, states[-1], habit, last, good))
+        quiet = [way for way, is_good in found if not is_good]
+        if not found or (not quiet and not patience):
             return None
-        region, move, state = found
-        steps.append(region)
+        region, move, state = (quiet or [way for way, _ in found])[0]
+        steps = [*steps, region] if quiet and not was_good else []
+        was_good = not quiet
+        patience -= was_good
         moves.append(move)
         states.append(state)
         if _is_long(state):
@@ -50,10 +60,10 @@ def follow(problem: Problem, run: Trace, habit: str, good: Term, most: int) -> F
     return Followed(Trace(tuple(states), tuple(moves)), tuple(steps))
 
 
-def _prolonged(
-    problem: Problem, state: State, habit: str, good: Term, last: Mapping[str, Any]
-) -> tuple[Region, Move, State] | None:
-    """The first step from here, by this habit, to a state that is not good."""
+def _next(
+    problem: Problem, state: State, habit: str, last: Mapping[str, Any], good: Term
+) -> Iterator[tuple[tuple[Region, Move, State], bool]]:
+    """The steps from here by this habit, and whether they lead to a good state; none after a quiet one."""
     environment = problem.environment
     for transition in transitions(problem, state):
         edges = [environment.components[c].edges[e] for c, e in transition.edges]
@@ -65,11 +75,12 @@ def _prolonged(
             try:
                 move = move_from(problem, state, region)
                 after = step(problem, state, move)
-                if not holds(problem, after, good):
-                    return region, move, after
+                is_good = holds(problem, after, good)
             except (NotAStep, InvalidProblem):
                 continue
-    return None
+            yield (region, move, after), is_good
+            if not is_good:
+                return
 
 
 def _last_picks(run: Trace) -> dict[str, Any]:
