@@ -1,21 +1,50 @@
-"""What the checker computes for itself about a claimed run: the network's outputs, bit for bit."""
+"""Recurrence sets against the truth: what the checker derives and computes, and what the engine finds.
+
+On random finite systems every state can be looked at: the checker's formulas must say of each of them what
+the reference semantics says (on ties and errors of the model they may say more, never less), and a violation
+that is found must be one.
+"""
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from fractions import Fraction
+from pathlib import Path
+from random import Random
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.laws.brute_force import truth
+from tests.laws.contradictions import answer
+from tests.laws.finite_systems import problems
+from tests.laws.test_execution_laws import is_tied, numbers, satisfied, states, with_rules
 from tests.random_networks import networks
 
+from surefoot.certify.checker.claim import Places
 from surefoot.certify.checker.execution.inference import is_single, outputs
+from surefoot.certify.checker.execution.problem import read_problem
+from surefoot.certify.checker.execution.recurrence import check_stem, obligations, read_recurrence
 from surefoot.certify.checker.network import read_network
 from surefoot.certify.checker.number import Refused
+from surefoot.certify.execution.recurrence import recurrence_claim
+from surefoot.encode.refutation.boxes import hull, places_of
+from surefoot.engines.recurrence import Recurrence
+from surefoot.errors import InvalidProblem, Unsupported
+from surefoot.problem.meaning.evaluate import Undefined
 from surefoot.problem.meaning.inference import infer, round_to_float32
+from surefoot.problem.meaning.simulate import initial_states
+from surefoot.problem.meaning.transition import Transition
 from surefoot.problem.network import Network
+from surefoot.problem.problem import Problem
+from surefoot.problem.property import Eventually, Recurs
+from surefoot.problem.semantics import State, decision, holds, outcomes, step, successors
+from surefoot.problem.term import Const, Term, Var
 from surefoot.query.claim import network_written
+from surefoot.verdict.recurrence import move_from
+from surefoot.verdict.verdict import Region, Trace
 
 exact_numbers = st.one_of(
     st.fractions(-50, 50, max_denominator=10**9),
@@ -41,3 +70,140 @@ def test_the_checker_evaluates_networks_as_the_reference_does(network: Network, 
 def test_which_numbers_are_float32_numbers(value: Fraction) -> None:
     nearest = round_to_float32(value)
     assert is_single(value) is bool(np.isfinite(nearest) and Fraction(float(nearest)) == value)
+
+
+KINDS = ("eventually", "recurs")
+said: Counter[str] = Counter()
+
+
+def random_region(draw: Random, problem: Problem, everything: list[State]) -> Region:
+    """A box around some states with some edge, outcome and picks."""
+    (component,) = problem.environment.components
+    number = draw.randrange(len(component.edges))
+    edge = component.edges[number]
+    some = draw.sample(everything, min(len(everything), draw.randint(1, 3)))
+    where = hull(places_of(problem.environment), some).where()
+    picks: list[Term] = [Const(0), Const(1), Var("y")]
+    chosen = tuple((c.name, draw.choice(picks)) for c in edge.chosen)
+    return Region(
+        where, Transition(((0, number),), edge.action), (draw.randrange(len(edge.outcomes)),), chosen
+    )
+
+
+def random_run(draw: Random, problem: Problem) -> Trace | None:
+    """Some steps from a start."""
+    starts = list(initial_states(problem.environment, 1000))
+    if not starts:
+        return None
+    run, moves = [draw.choice(starts)], []
+    for _ in range(draw.randint(0, 3)):
+        try:
+            found = list(successors(problem, run[-1]))
+        except Undefined:
+            return None
+        if found:
+            chosen = draw.choice(found)
+            run.append(chosen.state)
+            moves.append(chosen.move)
+    return Trace(tuple(run), tuple(moves))
+
+
+def good_of(problem: Problem) -> Term:
+    assert isinstance(problem.property, Eventually | Recurs)
+    return problem.property.good
+
+
+def goes_wrong(problem: Problem, state: State, region: Region, following: Region) -> bool:
+    """What the reference says about a state of a region."""
+    if not holds(problem, state, region.where):
+        return False
+    if holds(problem, state, good_of(problem)):
+        return True
+    try:
+        after = step(problem, state, move_from(problem, state, region))
+    except InvalidProblem:
+        return True
+    return not holds(problem, after, following.where)
+
+
+def has_errors(problem: Problem, state: State, region: Region) -> bool:
+    """Does some outcome of the step lead out of a range?"""
+    move, made = move_from(problem, state, region), decision(problem, state)
+    try:
+        controls = made.controls if made else {}
+        list(outcomes(problem.environment, state, region.transition, move.chosen, controls))
+    except InvalidProblem:
+        return True
+    return False
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.integers(0, 10**6), st.sampled_from(KINDS), st.integers(0, 2))
+def test_the_checker_derives_what_the_reference_says_of_every_state(seed: int, kind: str, how: int) -> None:
+    problem, draw = with_rules(problems(seed)[kind], how), Random(seed)
+    everything = list(states(problem.environment))
+    ring = tuple(random_region(draw, problem, everything) for _ in range(draw.randint(1, 2)))
+    run = random_run(draw, problem)
+    if run is None:
+        return
+    try:
+        claim = recurrence_claim(problem, Trace(run.states, run.moves, None, ring), {})
+        read = read_problem(claim["problem"], Places(Path()))
+        derived = obligations(read, read_recurrence(claim))
+    except (Unsupported, Refused):
+        return
+    assert [(o.name, o.steps) for o in derived] == [
+        (name, i) for i in range(len(ring)) for name in ("good", "blocked", "assumption", "outside")
+    ]
+    for place, region in enumerate(ring):
+        following = ring[(place + 1) % len(ring)]
+        asked = [o.query.formula for o in derived if o.steps == place]
+        for state in everything:
+            found = any(satisfied(formula, numbers(problem, state, 0)) for formula in asked)
+            wrong = goes_wrong(problem, state, region, following)
+            assert found or not wrong
+            if found and not wrong:
+                assert is_tied(problem, state) or has_errors(problem, state, region)
+            said["wrong" if wrong else "right"] += holds(problem, state, region.where)
+    stem_is_judged(problem, Trace(run.states, run.moves, None, ring), claim)
+
+
+def stem_is_judged(problem: Problem, trace: Trace, claim: dict[str, object]) -> None:
+    """The checker makes exactly the runs that the reference makes."""
+    seen = trace.states if isinstance(problem.property, Eventually) else trace.states[-1:]
+    fine = holds(problem, trace.states[-1], trace.recurrence[0].where)
+    if isinstance(problem.property, Eventually):
+        fine = fine and not any(holds(problem, s, good_of(problem)) for s in seen)
+    try:
+        check_stem(read_problem(claim["problem"], Places(Path())), read_recurrence(claim))
+        accepted = True
+    except Refused:
+        accepted = False
+    assert fine or not accepted
+    if fine and not any(is_tied(problem, s) for s in trace.states):
+        assert accepted
+    said["stem accepted" if accepted else "stem refused"] += 1
+
+
+def test_both_answers_were_met() -> None:
+    """After the test above."""
+    if not said:
+        pytest.skip("the test above was not run in this process")
+    assert min(said[word] for word in ("wrong", "right", "stem accepted", "stem refused")) > 10, said
+
+
+@pytest.mark.parametrize("seed", range(0, 120, 3))
+def test_the_engine_agrees_with_the_search_through_all_states(seed: int) -> None:
+    """`benchmarks/finite_systems.py` asks many more, and all engines."""
+    problem = problems(seed)[KINDS[seed % 2]]
+    found = answer(problem, Recurrence(depth=2), 10, truth(problem))
+    if found is not None:
+        word, wrong = found
+        assert wrong is None, f"{problem.name}: {wrong}"
+        said[f"engine {word}"] += 1
+
+
+def test_the_engine_did_answer() -> None:
+    if said["engine unknown"] + said["engine violated"] < 20:
+        pytest.skip("the systems above were not all looked at in this process")
+    assert said["engine violated"] >= 4, said

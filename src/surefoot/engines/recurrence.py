@@ -28,7 +28,7 @@ from typing import ClassVar
 
 from surefoot.encode.concrete import runs
 from surefoot.encode.expand import opposite
-from surefoot.encode.refutation.boxes import Box, Place, hull, opened, places_of, shared, wider
+from surefoot.encode.refutation.boxes import Box, Place, hull, places_of, shared
 from surefoot.encode.refutation.conditions import missing
 from surefoot.encode.refutation.habits import HABITS, Followed, follow
 from surefoot.encode.refutation.regions import troubles
@@ -43,6 +43,7 @@ from surefoot.problem.semantics import State, holds, step
 from surefoot.problem.term import TRUE, Apply, Op, Term, conjunction, disjunction, free_names
 from surefoot.query.query import Sat, Undecided, Unsat, Why
 from surefoot.solve.milp import Milp
+from surefoot.solve.native import Native
 from surefoot.solve.protocol import Ask, Solver, solve
 from surefoot.verdict.recurrence import move_from
 from surefoot.verdict.verdict import Reason, Region, Trace, Unknown, Verdict, Violated
@@ -52,6 +53,7 @@ LONGEST = 12  # run to a set, unless asked for more
 PROLONGED = 32  # steps by habit
 LARGEST_RING = 6
 ROUNDS = 16  # of widening and cutting
+LEAST_SECONDS = 2.0  # for one candidate
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,7 @@ class Recurrence:
     name: ClassVar[str] = "recurrence"
 
     solver: Solver = field(default_factory=Milp)
-    """Who answers the queries."""
+    """Who looks for runs; sets are always left to `native`, which has to prove them in the end."""
     depth: int | None = None
     """The longest run to a set that is looked for; without it 12 steps."""
 
@@ -74,31 +76,30 @@ class Recurrence:
             return "recurrence sets are certified for exact environments with a single component"
         if (why := encoding_objection(problem)) is not None:
             return why
-        return self.solver.objection(unroll(problem, 0, from_initial=False).query)
+        anywhere = unroll(problem, 0, from_initial=False).query
+        return self.solver.objection(anywhere) or Native().objection(anywhere)
 
     def check(self, problem: Problem, budget: Budget) -> Verdict:
         assert isinstance(problem.property, Eventually | Recurs)
         good, longest = problem.property.good, LONGEST if self.depth is None else self.depth
-        anywhere = unroll(problem, 0, from_initial=False)
         tried: set[object] = set()
         try:
-            with self.solver.session(anywhere.query, seconds=budget.remaining()) as ask:
-                search = _Search(problem, anywhere, ask, good)
-                for k in range(longest + 1):
-                    budget.progress(f"recurrence: sets that a run comes to in {k} steps")
-                    run = self._run(problem, k, budget)
-                    if isinstance(run, Unknown):
-                        return run
-                    for habit in HABITS:
-                        if budget.spent():
-                            return Unknown(Reason.TIMEOUT, f"the budget ended at k = {k}")
-                        followed = None if run is None else follow(problem, run, habit, PROLONGED)
-                        if followed is None or (key := _key(followed)) in tried:
-                            continue
-                        tried.add(key)
-                        trace = search.endless(followed)
-                        if trace is not None:
-                            return Violated(trace)
+            search = _Search(problem, unroll(problem, 0, from_initial=False), budget, good)
+            for k in range(longest + 1):
+                budget.progress(f"recurrence: sets that a run comes to in {k} steps")
+                run = self._run(problem, k, budget)
+                if isinstance(run, Unknown):
+                    return run
+                for habit in HABITS:
+                    if budget.spent():
+                        return Unknown(Reason.TIMEOUT, f"the budget ended at k = {k}")
+                    followed = None if run is None else follow(problem, run, habit, PROLONGED)
+                    if followed is None or (key := _key(followed)) in tried:
+                        continue
+                    tried.add(key)
+                    trace = search.endless(followed)
+                    if trace is not None:
+                        return Violated(trace)
         except KeyboardInterrupt:
             return Unknown(Reason.INTERRUPTED, "stopped while looking for a recurrence set")
         what = f"no recurrence set among boxes around runs of up to {longest} steps"
@@ -155,13 +156,16 @@ class _Search:
 
     problem: Problem
     anywhere: Encoded
-    ask: Ask
+    budget: Budget
     good: Term
 
     def endless(self, followed: Followed) -> Trace | None:
         """The run up to the first state of a recurrence set around it, with that set."""
         for steps, boxes, core, guard in self._candidates(followed):
-            regions = self._closed(steps, boxes, core, guard)
+            seconds = min(self.budget.remaining(), max(LEAST_SECONDS, self.budget.remaining() / 16))
+            prover = Native(seed=self.budget.seed, proof=False)
+            with prover.session(self.anywhere.query, seconds=seconds) as ask:
+                regions = self._closed(ask, steps, boxes, core, guard)
             if regions is not None and (trace := self._entered(followed, regions)) is not None:
                 return trace
         return None
@@ -180,7 +184,6 @@ class _Search:
     ) -> Iterator[tuple[Sequence[Region], tuple[Box, ...], tuple[Box, ...], Term]]:
         """Rings of boxes with their steps, boxes around what must stay inside, and what else is demanded."""
         places = places_of(self.problem.environment)
-        groups = shared(self.problem.environment, places)
         own = {v.name for v in self.problem.environment.variables}
         guard = _denied(self.good) if free_names(self.good) <= own else TRUE
         count = len(followed.steps)
@@ -190,19 +193,23 @@ class _Search:
             return
         last = [states[count - size + i :: size] for i in range(size)]
         core = tuple(hull(places, several[:1]) for several in last)
+        groups = shared(self.problem.environment, places) if size == 1 else ()
         for first in (0, count // 4, count // 2):
             start = count - size - (count - size - first) // size * size  # a whole number of rings to the end
             rings = [states[start + i : count : size] for i in range(size)]
             steps = followed.steps[start : start + size]
-            exact = tuple(hull(places, several) for several in rings)
-            joined = tuple(b.joined(groups) for b in exact) if size == 1 else exact
+            exact = [hull(places, several, groups) for several in rings]
+            wide = (steps, tuple(b.wider(Fraction(1)) for b in exact), core, TRUE)
+            if size > 1:
+                yield wide
             for share in (Fraction(1, 32), Fraction(0)):
-                towards = (opened(wider(b, share), several) for b, several in zip(joined, rings, strict=True))
-                yield steps, tuple(b.joined(groups) if size == 1 else b for b in towards), core, guard
-            yield steps, tuple(wider(b, Fraction(1)) for b in joined), core, TRUE
+                both = zip(exact, rings, strict=True)
+                yield steps, tuple(b.wider(share).opened(several) for b, several in both), core, guard
+            if size == 1:
+                yield wide
 
     def _closed(
-        self, steps: Sequence[Region], boxes: tuple[Box, ...], core: tuple[Box, ...], guard: Term
+        self, ask: Ask, steps: Sequence[Region], boxes: tuple[Box, ...], core: tuple[Box, ...], guard: Term
     ) -> tuple[Region, ...] | None:
         """The boxes, widened and cut until a run can stay in them; None if that does not come about."""
         for _ in range(ROUNDS):
@@ -210,7 +217,7 @@ class _Search:
                 Region(conjunction((b.where(), guard)), s.transition, s.outcomes, s.chosen)
                 for b, s in zip(boxes, steps, strict=True)
             )
-            found = self._trouble(regions)
+            found = self._trouble(ask, regions)
             if found is None:
                 return regions
             if isinstance(found, Undecided):
@@ -222,12 +229,12 @@ class _Search:
             boxes = changed
         return None
 
-    def _trouble(self, regions: tuple[Region, ...]) -> tuple[int, str, State] | Undecided | None:
+    def _trouble(self, ask: Ask, regions: tuple[Region, ...]) -> tuple[int, str, State] | Undecided | None:
         """The first state that does not do as its region says."""
         for place, region in enumerate(regions):
             following = regions[(place + 1) % len(regions)]
             for what, question in troubles(self.anywhere, region, following):
-                match self.ask(question):
+                match ask(question):
                     case Sat(model):
                         return place, what, self.anywhere.decode(model).initial
                     case Undecided() as undecided:
@@ -253,7 +260,7 @@ class _Search:
             place = following
         else:
             box = boxes[place].without(state, core[place])
-        if box is None or box.ends == boxes[place].ends:
+        if box is None or box == boxes[place]:
             return None
         changed[place] = box
         return tuple(changed)

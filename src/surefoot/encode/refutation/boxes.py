@@ -82,137 +82,163 @@ def shared(environment: Environment, places: Sequence[Place]) -> tuple[tuple[int
 
 
 @dataclass(frozen=True, slots=True)
+class Side:
+    """One bound of a number; None: there is none."""
+
+    value: Fraction | None
+    widened: int = 0  # how often
+    limit: Fraction | None = None  # something that has to stay outside
+    strict: bool = False  # the end of the declared range, left out
+
+
+@dataclass(frozen=True, slots=True)
 class Box:
-    """`ends`: of the numbers, by place; `values`: of the others, by place."""
+    """`sides`: lower and upper bound by place; `values`: of what is no number, by place."""
 
     places: tuple[Place, ...]
-    ends: tuple[Ends, ...]
+    sides: tuple[tuple[Side, Side], ...]
     values: tuple[Any, ...]
-    widened: tuple[tuple[int, int], ...]  # how often each bound was
-    strict: frozenset[tuple[int, bool]] = frozenset()  # ends of the declared range that are left out
+    groups: tuple[tuple[int, ...], ...] = ()  # places that have the same bounds
 
     def where(self) -> Term:
         parts: list[Term] = []
-        for index, (place, (low, high), value) in enumerate(
-            zip(self.places, self.ends, self.values, strict=True)
-        ):
+        for place, (low, high), value in zip(self.places, self.sides, self.values, strict=True):
             if not place.is_number:
                 parts += [] if value is None else [place.has(value)]
-            elif low is not None and low == high:
-                parts.append(equal(place.term(), low))
+            elif low.value is not None and low.value == high.value:
+                parts.append(equal(place.term(), low.value))
             else:
-                parts += self._bounds(index, place, low, high)
+                parts += [*_compared(place, low, False), *_compared(place, high, True)]
         return conjunction(tuple(parts))
 
-    def _bounds(
-        self, index: int, place: Place, low: Fraction | None, high: Fraction | None
-    ) -> Iterator[Term]:
-        value = place.term()
-        if low is not None and low != place.ends[0]:
-            yield value >= low
-        elif low is not None and (index, False) in self.strict:
-            yield value > low
-        if high is not None and high != place.ends[1]:
-            yield value <= high
-        elif high is not None and (index, True) in self.strict:
-            yield value < high
-
-    def with_bound(self, index: int, upper: bool, value: Fraction | None) -> Box:
+    def _with(self, index: int, upper: bool, side: Side) -> Box:
         """With another bound, not beyond the declared range."""
-        declared = self.places[index].ends[upper]
-        if value is not None and isinstance(self.places[index].kind, Int):
+        place, value = self.places[index], side.value
+        declared = place.ends[upper]
+        if value is not None and isinstance(place.kind, Int):
             value = Fraction(ceil(value) if upper else floor(value))
-        beyond = value is None or (declared is not None and (value > declared if upper else value < declared))
-        pair = list(self.ends[index])
-        pair[upper] = declared if beyond else value
-        return replace(self, ends=(*self.ends[:index], (pair[0], pair[1]), *self.ends[index + 1 :]))
+        if value is None or (declared is not None and (value > declared if upper else value < declared)):
+            value = declared
+        low, high = self.sides[index]
+        pair = (low, replace(side, value=value)) if upper else (replace(side, value=value), high)
+        return replace(self, sides=(*self.sides[:index], pair, *self.sides[index + 1 :]))
+
+    def _bounds(self) -> Iterator[tuple[int, bool, Side]]:
+        for index, place in enumerate(self.places):
+            if place.is_number:
+                yield index, False, self.sides[index][0]
+                yield index, True, self.sides[index][1]
 
     def widened_to(self, state: State) -> Box | None:
-        """With this state inside, and some room; None if that takes another truth value or location."""
-        box, counts = self, [list(pair) for pair in self.widened]
-        for index, place in enumerate(self.places):
-            value = place.read(state)
-            if not place.is_number:
-                if self.values[index] not in (None, value):
+        """With this state inside, and some room; None if it may not be inside."""
+        others = (i for i, place in enumerate(self.places) if not place.is_number)
+        if any(self.values[i] not in (None, self.places[i].read(state)) for i in others):
+            return None
+        box = self
+        for nudged in (False, True):  # where rounding alone leads out, everything gets some room
+            for index, upper, side in self._bounds():
+                value, end = Fraction(self.places[index].read(state)), side.value
+                width = self._width(index) / 8 if nudged else Fraction(0)
+                if end is None or (excess := (value - end if upper else end - value) + width) <= 0:
+                    continue
+                found = _further(side, end if nudged else value, excess, upper)
+                if found is None:
                     return None
-                continue
-            for upper, end in enumerate(self.ends[index]):
-                excess = Fraction(0) if end is None else (value - end if upper else end - value)
-                if excess > 0:
-                    counts[index][upper] += 1
-                    given_up = counts[index][upper] > PATIENCE
-                    new = None if given_up else _beyond(Fraction(value), excess, bool(upper))
-                    box = box.with_bound(index, bool(upper), new)
-        return replace(box, widened=tuple((a, b) for a, b in counts))
+                box = box._with(index, upper, found)
+            if box.sides != self.sides:
+                return box._joined()
+        return None
+
+    def _width(self, index: int) -> Fraction:
+        low, high = (side.value for side in self.sides[index])
+        return Fraction(0) if low is None or high is None else high - low
 
     def without(self, state: State, core: Box) -> Box | None:
         """Cut between the core, which stays inside, and this state; None if the core has the state."""
-        best: tuple[Fraction, int, bool, Fraction] | None = None
-        for index, place in enumerate(self.places):
-            if not place.is_number:
-                continue
-            value = Fraction(place.read(state))
-            for upper, end in enumerate(core.ends[index]):
-                excess = Fraction(0) if end is None else (value - end if upper else end - value)
-                if end is not None and excess > 0 and (best is None or excess > best[0]):
-                    ends = sorted((end, (3 * end + value) / 4))
-                    best = excess, index, bool(upper), simplest(*ends)
-        if best is None:
+        found = []
+        for index, upper, side in core._bounds():
+            end, value = self.sides[index][upper].value, Fraction(self.places[index].read(state))
+            assert side.value is not None
+            excess, room = abs(value - side.value), None if end is None else abs(end - side.value)
+            if (value > side.value if upper else value < side.value) and room != 0:
+                found.append((excess / room if room else Fraction(0), excess, index, upper))
+        if not found:
             return None
-        _, index, upper, value = best
-        pair = list(self.ends[index])
-        pair[upper] = value
-        return replace(self, ends=(*self.ends[:index], (pair[0], pair[1]), *self.ends[index + 1 :]))
+        *_, index, upper = max(found)  # where it is furthest on the way from the core to the end of the box
+        end, value = core.sides[index][upper].value, Fraction(self.places[index].read(state))
+        assert end is not None
+        cut = simplest(*sorted(((3 * end + value) / 4, (end + value) / 2)))
+        return self._with(index, upper, replace(self.sides[index][upper], value=cut, limit=value))
 
-    def joined(self, groups: Sequence[Sequence[int]]) -> Box:
+    def _joined(self) -> Box:
         """With the same bounds for all places of a group."""
-        ends = list(self.ends)
-        for group in groups:
-            lows, highs = zip(*(self.ends[i] for i in group), strict=True)
-            low = None if None in lows else min(lows)
-            high = None if None in highs else max(highs)
-            for i in group:
-                ends[i] = (low, high)
-        return replace(self, ends=tuple(ends))
+        box = self
+        for group in self.groups:
+            for upper in (False, True):
+                sides = [self.sides[i][upper] for i in group]
+                ends = [s.value for s in sides if s.value is not None]
+                widest = (max(ends) if upper else min(ends)) if len(ends) == len(sides) else None
+                side = max((s for s in sides if s.value == widest), key=lambda s: s.strict)
+                for i in group:
+                    box = box._with(i, upper, side)
+        return box
+
+    def wider(self, share: Fraction) -> Box:
+        """With room on both sides of every number, as a share of its width."""
+        box = self
+        for index, upper, side in self._bounds():
+            room = self._width(index) * share
+            if side.value is not None and room:
+                box = box._with(index, upper, replace(side, value=_beyond(side.value, room, upper)))
+        return box._joined()
+
+    def opened(self, states: Sequence[State]) -> Box:
+        """Up to the declared range, but without its end, where a number goes on and on in that direction."""
+        box = self
+        for index, upper, side in self._bounds():
+            steps = pairwise(self.places[index].read(s) for s in states)
+            if all((a < b) is upper and a != b for a, b in steps):
+                strict = isinstance(self.places[index].kind, Real)
+                box = box._with(index, upper, replace(side, value=None, strict=strict))
+        return box._joined()
 
 
-def hull(places: tuple[Place, ...], states: Sequence[State]) -> Box:
+def hull(places: tuple[Place, ...], states: Sequence[State], groups: tuple[tuple[int, ...], ...] = ()) -> Box:
     """The least box around states; truth values that differ are left open."""
-    ends: list[Ends] = []
+    sides: list[tuple[Side, Side]] = []
     values: list[Any] = []
     for place in places:
         seen = [place.read(s) for s in states]
-        ends.append((Fraction(min(seen)), Fraction(max(seen))) if place.is_number else (None, None))
+        ends = (Fraction(min(seen)), Fraction(max(seen))) if place.is_number else (None, None)
+        sides.append((Side(ends[0]), Side(ends[1])))
         values.append(None if place.is_number or len(set(seen)) > 1 else seen[0])
-    return Box(places, tuple(ends), tuple(values), ((0, 0),) * len(places))
+    return Box(places, tuple(sides), tuple(values), groups)._joined()
 
 
-def wider(box: Box, share: Fraction) -> Box:
-    """With room on both sides of every number, as a share of its width."""
-    for index, (low, high) in enumerate(box.ends):
-        if low is not None and high is not None and high > low:
-            room = (high - low) * share
-            box = box.with_bound(index, False, simplest(low - room, low - room / 2))
-            box = box.with_bound(index, True, simplest(high + room / 2, high + room))
-    return box
+def _compared(place: Place, side: Side, upper: bool) -> Iterator[Term]:
+    """The comparison with a bound, unless the declared range says it."""
+    if side.value is None:
+        return
+    if side.value != place.ends[upper]:
+        yield place.term() <= side.value if upper else place.term() >= side.value
+    elif side.strict:
+        yield place.term() < side.value if upper else place.term() > side.value
 
 
-def opened(box: Box, states: Sequence[State]) -> Box:
-    """Up to the declared range, but without its end, where a number moves on and on in that direction."""
-    strict: set[tuple[int, bool]] = set()
-    for index, place in enumerate(box.places):
-        if place.is_number:
-            seen = [place.read(s) for s in states]
-            steps = list(pairwise(seen))
-            for upper in (False, True):
-                if all((a < b) is upper and a != b for a, b in steps):
-                    box = box.with_bound(index, upper, None)
-                    strict |= {(index, upper)} if isinstance(place.kind, Real) else set()
-    return replace(box, strict=frozenset(strict))
+def _further(side: Side, value: Fraction, excess: Fraction, upper: bool) -> Side | None:
+    """A bound that is moved to a value and beyond; None if what has to stay outside is in the way."""
+    given_up = side.widened >= PATIENCE
+    if side.limit is not None:
+        free = (side.limit - value if upper else value - side.limit) / 2
+        if free <= 0 or given_up:
+            return None
+        excess = min(excess, free)
+    new = None if given_up else _beyond(value, excess, upper)
+    return replace(side, value=new, widened=side.widened + 1)
 
 
-def _beyond(value: Fraction, excess: Fraction, upper: bool) -> Fraction:
-    return simplest(value, value + excess) if upper else simplest(value - excess, value)
+def _beyond(value: Fraction, room: Fraction, upper: bool) -> Fraction:
+    return simplest(value + room / 2, value + room) if upper else simplest(value - room, value - room / 2)
 
 
 def simplest(low: Fraction, high: Fraction) -> Fraction:

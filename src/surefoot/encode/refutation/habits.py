@@ -98,7 +98,7 @@ def _picked(habit: str, choice: Choice, edge: Edge, last: Mapping[str, Any]) -> 
     if habit.startswith("towards") and smooth and current is not None:
         end = {"towards low": low, "towards high": high, "towards zero": Fraction(0)}[habit]
         if end is not None:
-            return (current + Const(end)) / 2
+            return (current + Const(end)) / 2 if end else current / 2
     if habit == "last" and choice.name in last and not isinstance(last[choice.name], tuple):
         return Const(last[choice.name])
     return _constant(habit, choice.kind)
