@@ -1,4 +1,4 @@
-"""Random finite systems: bmc, induction and the search through all states must never contradict each other.
+"""Random finite systems: the engines and the search through all states must never contradict each other.
 
     python -m benchmarks.finite_systems --count 300 --json finite.json
 
@@ -32,6 +32,7 @@ from tests.laws.finite_systems import problems  # noqa: E402
 
 from surefoot.engines.bmc import Bmc  # noqa: E402
 from surefoot.engines.induction import Induction  # noqa: E402
+from surefoot.engines.recurrence import Recurrence  # noqa: E402
 from surefoot.errors import Unsupported  # noqa: E402
 from surefoot.problem.validate import validate  # noqa: E402
 from surefoot.run import verify  # noqa: E402
@@ -51,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--json", type=Path, help="write the table here")
     given = parser.parse_args(arguments)
     solver = SOLVERS[given.solver]()
-    engines = (Bmc(solver, depth=8), Induction(solver, depth=6))
+    engines = (Bmc(solver, depth=8), Induction(solver, depth=6), Recurrence(solver, depth=4))
     seen: Counter[tuple[str, str, str, str]] = Counter()
     wrong: list[str] = []
     started = time.monotonic()
