@@ -39,6 +39,13 @@ def follow(problem: Problem, run: Trace, habit: str, most: int) -> Followed | No
 
     For `Recurs` good states may come before, for a while; `steps` are those after the last of them.
     """
+    try:
+        return _followed(problem, run, habit, most)
+    except InvalidProblem:  # it comes to a state in which something has no value
+        return None
+
+
+def _followed(problem: Problem, run: Trace, habit: str, most: int) -> Followed | None:
     assert isinstance(problem.property, Eventually | Recurs)
     good, last = problem.property.good, _last_picks(run)
     patience = most if isinstance(problem.property, Recurs) else 0
