@@ -195,6 +195,11 @@ def network(rng: Random, choose: Choose) -> NeuralPolicy:
     return NeuralPolicy(dense(layers), (X, Y / 3, ite(B, 1, 0)), ACTIONS, choose)
 
 
+def calm(rng: Random) -> Term:
+    """Defined everywhere: the reference looks at the policy even where it is not asked."""
+    return rng.choice([B, ~B, X <= 1, Y < 1, X < Y, equal(A[0], X)])
+
+
 def policy(rng: Random) -> Policy | None:
     kind = rng.randrange(5)
     if kind == 0:
@@ -203,12 +208,10 @@ def policy(rng: Random) -> Policy | None:
         return network(rng, Choose.ARGMAX)
     if kind == 2:
         return network(rng, Choose.ARGMAX)
-    program = ProgramPolicy(
-        (Branch(condition(rng, 1), "go"), Branch(condition(rng, 1), rng.choice(["stop", "go"]))), ACTIONS
-    )
+    program = ProgramPolicy((Branch(calm(rng), "go"), Branch(calm(rng), rng.choice(["stop", "go"]))), ACTIONS)
     if kind == 3:
         return program
-    return ShieldedPolicy(network(rng, Choose.ARGMAX), condition(rng, 1) | Var(chosen_name("stop")), program)
+    return ShieldedPolicy(network(rng, Choose.ARGMAX), calm(rng) | Var(chosen_name("stop")), program)
 
 
 def problem(rng: Random, *, free: bool = True, policies: bool = True) -> Problem:

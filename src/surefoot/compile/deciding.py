@@ -47,7 +47,20 @@ def decider(policy: Policy, environment: Environment, layout: Layout, *, outputs
         return lambda rows, _: [
             Made(decide_by_reference(policy, environment, layout.state(row))) for row in rows
         ]
-    return _action(policy, _Setting(environment, layout, outputs))
+    everywhere = _action(policy, _Setting(environment, layout, outputs))
+    return everywhere if outputs else _where_asked(everywhere)
+
+
+def _where_asked(everywhere: Decide) -> Decide:
+    """Where no action of its own is enabled the policy is not asked, and decides nothing."""
+
+    def decide(rows: Sequence[Row], own: Sequence[frozenset[str]]) -> list[Made]:
+        asked = [i for i, enabled in enumerate(own) if enabled]
+        made = [Made(Decision())] * len(rows)
+        _put(made, asked, everywhere([rows[i] for i in asked], [own[i] for i in asked]))
+        return made
+
+    return decide
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,12 +117,7 @@ def _neural(policy: NeuralPolicy, setting: _Setting) -> Decide:
         if not rows:
             return []
         if not setting.outputs:
-            asked = [i for i, enabled in enumerate(own) if enabled]
-            made = [Made(Decision())] * len(rows)
-            several = (by_outputs if exact else by_margin)([rows[i] for i in asked], [own[i] for i in asked])
-            for i, one in zip(asked, several, strict=True):
-                made[i] = one
-            return made
+            return (by_outputs if exact else by_margin)(rows, own)
         near = [] if policy.choose is Choose.SAMPLE else [m.near_tie for m in by_margin(rows, own)]
         exactly = by_outputs(rows, own)
         return [Made(m.decision, t) for m, t in zip(exactly, near, strict=True)] if near else exactly

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Literal, TypeAlias
 
+from surefoot.compile.emit.packing import Objection
 from surefoot.compile.explored import Explored
 from surefoot.compile.interpret.interpreter import Interpreter
 from surefoot.compile.limits import Limits
+from surefoot.compile.llvm.explorer import Compiled, GaveUp
+from surefoot.compile.llvm.machine import cache_folder
+from surefoot.errors import Unsupported
 from surefoot.problem.problem import Problem
 from surefoot.problem.term import Term
 from surefoot.work.budget import Budget
 
-Tier: TypeAlias = Literal["auto", "interpreter"]
+_FEW = 1000  # states that are interpreted before anything is compiled
+Tier: TypeAlias = Literal["auto", "interpreter", "llvm"]
 
 
 def explore(
@@ -33,4 +39,32 @@ def explore(
     `rewards` are names of rewards of the environment. `memory` is in bytes.
     """
     limits = Limits(budget or Budget(), max_states, memory)
-    return Interpreter(problem, labels, quantities or {}, rewards).run(limits)
+    asked = (problem, labels, quantities or {}, rewards)
+    if tier == "auto":
+        few = Interpreter(*asked).run(
+            replace(limits, max_states=_FEW if max_states is None else min(_FEW, max_states))
+        )
+        if few.why_cut == "" or limits.exceeded(few.markov.states, 0):
+            return few
+    elif tier == "interpreter":
+        return Interpreter(*asked).run(limits)
+    try:
+        return Compiled(*asked, cache_folder()).run(limits)
+    except Objection as why:
+        if tier == "llvm":
+            raise Unsupported(f"this is not compiled: {why}", fix="use the interpreter") from None
+    except GaveUp as where:
+        if where.row is not None:
+            Interpreter(*asked).explain(where.row)
+        if tier == "llvm":
+            raise Unsupported("64 bits are not enough here", fix="use the interpreter") from None
+    return Interpreter(*asked).run(limits)
+
+
+def objection(problem: Problem) -> str | None:
+    """Why the compiled tier does not take this environment and policy, in a sentence."""
+    try:
+        Compiled(problem, {}, {}, (), None)
+    except Objection as why:
+        return str(why)
+    return None

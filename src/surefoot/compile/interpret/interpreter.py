@@ -84,6 +84,12 @@ class Interpreter:
         self.seconds["explore"] = perf_counter() - began
         return self._explored(starts, done, why)
 
+    def explain(self, row: Row) -> None:
+        """Raises what is wrong in this state, if anything is."""
+        for plan in self.steps.enabled(row):
+            for extended in self.steps.choices(plan, row):
+                self.steps.outcomes(plan, extended)
+
     def _look(self, chunk: range) -> tuple[list[tuple[Plan, ...]], list[Made | None], list[Row]]:
         """What is enabled in these states, what the policy decides, and which labels hold."""
         rows = [self.seen.rows[i] for i in chunk]
@@ -151,12 +157,12 @@ class Interpreter:
         """Add the choices of these states; stops early where there are too many, and says where."""
         enabled, made, rows = self._look(chunk)
         for i, plans, decided, row in zip(chunk, enabled, made, rows, strict=True):
+            if limits.full(len(self.seen.rows)):
+                self._forget(i, chunk.stop)
+                return i
             if i not in self.halted:
                 self._state(i, plans, decided, row)
             self.growing.end_state()
-            if limits.full(len(self.seen.rows)):
-                self._forget(i + 1, chunk.stop)
-                return i + 1
         return chunk.stop
 
     def _forget(self, start: int, stop: int) -> None:

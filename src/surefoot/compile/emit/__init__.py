@@ -1,0 +1,1 @@
+"""Terms and edges as LLVM IR."""

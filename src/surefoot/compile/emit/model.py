@@ -1,0 +1,274 @@
+"""The functions of one model in machine code: what is enabled, what each outcome does, which labels hold.
+
+    unpack(packed, numbers)             pack(numbers, packed)
+    guards(numbers, enabled)            one byte per edge
+    apply<o>_<l>(before, after)         the updates of outcome o with the l-th index
+    probability<e>(numbers, pairs)      those of an edge's outcomes, where they depend on the state
+    reward<o>_<r>(numbers, pair)        likewise a reward
+    labels(numbers, facts, bytes)       quantities(numbers, facts, pairs)
+
+Each returns 0 or a status of `value.py`. Edges and outcomes are numbered through all components.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from surefoot.compile.emit import value as v
+from surefoot.compile.emit.operators import compared, plus, terms
+from surefoot.compile.emit.packing import Objection, Packing, size
+from surefoot.compile.emit.terms import Module, Terms
+from surefoot.compile.emit.text import OVERFLOWING, Function
+from surefoot.compile.emit.value import UNDEFINED, Truth, Value, Whole, literal, number, ratio
+from surefoot.problem.environment import Array, Bool, Edge, Environment, Kind, Outcome, Update
+from surefoot.problem.term import TRUE, Apply, Const, Op, Term, Var
+
+_POINTERS = "ptr noalias nocapture readonly %numbers, ptr noalias nocapture %out"
+
+
+@dataclass(frozen=True, slots=True)
+class Numbered:
+    """An edge with its number, and the number of its first outcome."""
+
+    component: int
+    index: int
+    edge: Edge
+    first: int
+
+
+def numbered_edges(environment: Environment) -> tuple[Numbered, ...]:
+    found: list[Numbered] = []
+    outcomes = 0
+    for c, component in enumerate(environment.components):
+        for e, edge in enumerate(component.edges):
+            found.append(Numbered(c, e, edge, outcomes))
+            outcomes += len(edge.outcomes)
+    return tuple(found)
+
+
+class Model:
+    """The text of a model's functions, and the names of those that exist."""
+
+    def __init__(
+        self,
+        environment: Environment,
+        packing: Packing,
+        rewards: tuple[str, ...],
+        labels: Mapping[str, Term],
+        quantities: Mapping[str, Term],
+        facts: tuple[str, ...],
+    ) -> None:
+        self.environment, self.packing, self.module = environment, packing, Module()
+        self.edges = numbered_edges(environment)
+        self.rewards, self.facts, self.quantity_count = rewards, facts, len(quantities)
+        self.levels = sorted({u.index for n in self.edges for o in n.edge.outcomes for u in o.updates}) or [0]
+        self.functions: dict[str, str] = {}
+        self._packers()
+        self._guards()
+        for n in self.edges:
+            self._edge(n)
+        self._labels(labels)
+        self._quantities(quantities)
+
+    def text(self) -> str:
+        return "\n".join([OVERFLOWING, self.module.text(), *self.functions.values(), ""])
+
+    def _end(self, f: Function) -> None:
+        if not f.ended:
+            f.do("ret i64 0")
+        self.functions[f.name] = f.text()
+
+    def _packers(self) -> None:
+        unpack = Function("unpack", "ptr noalias nocapture readonly %packed, ptr noalias nocapture %numbers")
+        words = [unpack.load("%packed", str(w)) for w in range(self.packing.words)]
+        pack = Function("pack", "ptr noalias nocapture readonly %numbers, ptr noalias nocapture %packed")
+        packed = ["0"] * self.packing.words
+        for i, slot in enumerate(self.packing.slots):
+            if not slot.bits:
+                unpack.store("%numbers", str(i), str(slot.low))
+                continue
+            part = unpack.value(f"lshr i64 {words[slot.word]}, {slot.shift}")
+            part = unpack.value(f"and i64 {part}, {(1 << slot.bits) - 1}")
+            unpack.store("%numbers", str(i), unpack.add(part, str(slot.low)))
+            raised = pack.sub(pack.load("%numbers", str(i)), str(slot.low))
+            shifted = pack.value(f"shl i64 {raised}, {slot.shift}")
+            packed[slot.word] = pack.value(f"or i64 {packed[slot.word]}, {shifted}")
+        for w, text in enumerate(packed):
+            pack.store("%packed", str(w), text)
+        self._end(unpack)
+        self._end(pack)
+
+    def _guards(self) -> None:
+        whole = Function("guards", _POINTERS)
+        for c, component in enumerate(self.environment.components):
+            if not component.edges:
+                continue
+            f = Function(f"guards{c}", _POINTERS, internal=True)
+            mine = [(i, n.edge) for i, n in enumerate(self.edges) if n.component == c]
+            entry = self.packing.layout.places[c]
+            if entry is None:
+                self._ready(f, [(i, edge) for i, edge in mine if edge.source == component.locations[0]])
+            else:
+                self._by_location(f, self.packing.first[entry], component.locations, mine)
+            self._end(f)
+            whole.pass_on(whole.value(f"call i64 @guards{c}(ptr %numbers, ptr %out)"))
+        self._end(whole)
+
+    def _by_location(
+        self, f: Function, slot: int, locations: tuple[str, ...], mine: list[tuple[int, Edge]]
+    ) -> None:
+        blocks = {place: f.label() for place in locations}
+        after = f.label()
+        here = f.load("%numbers", str(slot))
+        cases = " ".join(f"i64 {i}, label %{blocks[place]}" for i, place in enumerate(locations))
+        f.do(f"switch i64 {here}, label %{after} [{cases}]")
+        for place in locations:
+            f.begin(blocks[place])
+            self._ready(f, [(i, edge) for i, edge in mine if edge.source == place])
+            f.do(f"br label %{after}")
+        f.begin(after)
+
+    def _ready(self, f: Function, edges: list[tuple[int, Edge]]) -> None:
+        """Stores 1 for the edges whose guards hold; the bytes are 0 before."""
+        for i, edge in edges:
+            if edge.guard == TRUE:
+                f.store("%out", str(i), "1", "i8")
+                continue
+            holds = self._terms(f).truth(edge.guard)
+            f.store("%out", str(i), f.value(f"zext i1 {holds.text} to i8"), "i8")
+
+    def _terms(self, f: Function, base: str = "%numbers", more: Mapping[str, Value] | None = None) -> Terms:
+        return terms(f, self.module, self.packing, base, more)
+
+    def _edge(self, n: Numbered) -> None:
+        edge = n.edge
+        if edge.chosen:
+            raise Objection("an edge leaves values to the environment")
+        if edge.assuming != TRUE:
+            raise Objection("an edge has an assumption")
+        if not all(isinstance(o.probability, Const) for o in edge.outcomes):
+            self._probability(n)
+        for k, outcome in enumerate(edge.outcomes):
+            self._updates(n, n.first + k, outcome)
+            for r, name in enumerate(self.rewards):
+                self._reward(n.first + k, r, [t for reward, t in outcome.rewards if reward == name])
+
+    def _probability(self, n: Numbered) -> None:
+        f = Function(f"probability{self.edges.index(n)}", _POINTERS)
+        t = self._terms(f)
+        total = number(literal(0))
+        for k, outcome in enumerate(n.edge.outcomes):
+            share = t.ratio(outcome.probability)
+            f.fail(v.compare(f, "slt", share.top, literal(0)).text, UNDEFINED)
+            f.fail(v.compare(f, "slt", share.bottom, share.top).text, UNDEFINED)
+            f.store("%out", str(2 * k), share.top.text)
+            f.store("%out", str(2 * k + 1), share.bottom.text)
+            total = plus(f, total, share)
+        is_one = compared(f, "eq", total, literal(1))
+        f.fail(f.value(f"xor i1 {is_one.text}, true"), UNDEFINED)
+        self._end(f)
+
+    def _reward(self, outcome: int, reward: int, parts: list[Term]) -> None:
+        if all(isinstance(p, Const) for p in parts):
+            return
+        f = Function(f"reward{outcome}_{reward}", _POINTERS)
+        t = self._terms(f)
+        total = number(literal(0))
+        for part in parts:
+            total = plus(f, total, t.number(part))
+        f.store("%out", "0", ratio(total).top.text)
+        f.store("%out", "1", ratio(total).bottom.text)
+        self._end(f)
+
+    def _updates(self, n: Numbered, outcome: int, what: Outcome) -> None:
+        """One function per index that has updates; the first one also moves to the next location."""
+        component = self.environment.components[n.component]
+        entry = self.packing.layout.places[n.component]
+        for level, index in enumerate(self.levels):
+            updates = [u for u in what.updates if u.index == index]
+            moves = level == 0 and entry is not None and what.target != n.edge.source
+            if not updates and not moves:
+                continue
+            f = Function(f"apply{outcome}_{level}", _POINTERS)
+            written: list[tuple[str, int, Whole]] = []
+            for update in updates:
+                self._write(f, update, written)
+            if moves and entry is not None:
+                place = component.locations.index(what.target)
+                f.store("%out", str(self.packing.first[entry]), str(place))
+            self._end(f)
+
+    def _write(self, f: Function, update: Update, written: list[tuple[str, int, Whole]]) -> None:
+        t = self._terms(f)
+        computed = t.value(update.value)
+        name, path, kind, first, slot = self._place(t, update.target)
+        for other, length, place in written:
+            if other == name and length == path:
+                f.fail(v.compare(f, "eq", place, first).text, UNDEFINED)
+        written.append((name, path, first))
+        numbers = t.numbers(computed)
+        if len(numbers) != size(kind):
+            raise Objection(f"`{name}` is given an array of another length")
+        for i, one in enumerate(numbers):
+            where = v.add(f, first, literal(i))
+            f.store("%out", where.text, self._fitted(f, one, kind, slot, name))
+
+    def _fitted(self, f: Function, value: Value, kind: Kind, slot: int, name: str) -> str:
+        """The number to be stored; undefined outside the bounds."""
+        while isinstance(kind, Array):
+            kind = kind.element
+        if isinstance(value, Truth) != isinstance(kind, Bool):
+            raise Objection(f"`{name}` is given a value of another kind")
+        if isinstance(value, Truth):
+            return f.value(f"zext i1 {value.text} to i64")
+        bounds = self.packing.slots[slot]
+        exact = v.whole(f, number(value))
+        f.fail(v.compare(f, "slt", exact, literal(bounds.low)).text, UNDEFINED)
+        f.fail(v.compare(f, "slt", literal(bounds.high), exact).text, UNDEFINED)
+        return exact.text
+
+    def _place(self, t: Terms, target: Term) -> tuple[str, int, Kind, Whole, int]:
+        """Name, length of the path, kind, first slot, and one of the slots."""
+        match target:
+            case Var(name):
+                layout = self.packing.layout
+                first = self.packing.first[layout.slots[name]]
+                return name, 0, layout.kinds[name], literal(first), first
+            case Apply(Op.SELECT, (array, index)):
+                name, path, kind, start, slot = self._place(t, array)
+                assert isinstance(kind, Array)
+                inside = v.inside(t.f, t.whole(index), kind.length)
+                step = v.multiply(t.f, inside, literal(size(kind.element)))
+                return name, path + 1, kind.element, v.add(t.f, start, step), slot
+        raise Objection("an update's target is neither a variable nor an element")
+
+    def _facts(self, f: Function) -> dict[str, Value]:
+        facts: dict[str, Value] = {}
+        for i, name in enumerate(self.facts):
+            facts[name] = Truth(f.compare("ne", f.load("%facts", str(i)), "0"))
+        return facts
+
+    def _labels(self, labels: Mapping[str, Term]) -> None:
+        f = Function("labels", f"{_POINTERS}, ptr noalias nocapture readonly %facts")
+        for i, term in enumerate(labels.values()):
+            holds = self._terms(f, more=self._facts(f)).truth(term)
+            f.store("%out", str(i), f.value(f"zext i1 {holds.text} to i8"), "i8")
+        self._end(f)
+
+    def _quantities(self, quantities: Mapping[str, Term]) -> None:
+        f = Function("quantities", f"{_POINTERS}, ptr noalias nocapture readonly %facts")
+        for i, term in enumerate(quantities.values()):
+            amount = self._terms(f, more=self._facts(f)).ratio(term)
+            f.store("%out", str(2 * i), amount.top.text)
+            f.store("%out", str(2 * i + 1), amount.bottom.text)
+        self._end(f)
+
+
+def constant_reward(outcome: Outcome, name: str) -> Fraction | None:
+    """The reward of an outcome if it does not depend on the state."""
+    parts = [t for reward, t in outcome.rewards if reward == name]
+    if not all(isinstance(p, Const) for p in parts):
+        return None
+    return sum((Fraction(p.value) for p in parts if isinstance(p, Const)), Fraction(0))

@@ -1,0 +1,1 @@
+"""Exploration in machine code: edges become LLVM IR, a generic kernel does the rest."""

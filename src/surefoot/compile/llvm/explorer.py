@@ -1,0 +1,272 @@
+"""Exploration by machine code: allocates what the kernel works on, asks the policy, and collects the result.
+
+Numbering and choices are those of the interpreter. Where machine code gives up (a value is undefined, or 64
+bits are not enough) it says in which state, and the interpreter takes over: for the message, or for the exact
+answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.compile.condition import conditions
+from surefoot.compile.deciding import decider
+from surefoot.compile.emit.model import Model
+from surefoot.compile.emit.packing import Objection, PackedStates, pack, packing_of
+from surefoot.compile.explored import Explored
+from surefoot.compile.initial import initial_rows
+from surefoot.compile.layout import Row, layout_of
+from surefoot.compile.limits import Limits
+from surefoot.compile.llvm.kernel import kernel_text
+from surefoot.compile.llvm.machine import compiled
+from surefoot.compile.llvm.memory import Memory
+from surefoot.compile.llvm.table import Field
+from surefoot.compile.llvm.wiring import wiring_of
+from surefoot.problem.environment import Arithmetic
+from surefoot.problem.names import DEADLOCKED, STALLED, chosen_action
+from surefoot.problem.policy import Choose, NeuralPolicy, Policy, ProgramPolicy, ShieldedPolicy
+from surefoot.problem.problem import Problem
+from surefoot.problem.term import Term
+from surefoot.query.markov import Markov
+
+_CHUNK = 1 << 16
+_SIGN = np.int64(-(2**63))
+
+
+class GaveUp(Exception):
+    """Machine code could not go on in this state; None: while it looked at labels."""
+
+    def __init__(self, row: Row | None) -> None:
+        super().__init__("machine code gave up")
+        self.row = row
+
+
+def _objection_to(policy: Policy) -> str:
+    match policy:
+        case NeuralPolicy(choose=Choose.SAMPLE):
+            return "the policy draws its actions"
+        case NeuralPolicy():
+            return ""
+        case ProgramPolicy(branches):
+            inner = [_objection_to(b.then) for b in branches if not isinstance(b.then, str | tuple)]
+            return next((o for o in inner if o), "")
+        case ShieldedPolicy(first, _, second):
+            return _objection_to(first) or _objection_to(second)
+        case _:
+            return "the policy is a Python function"
+
+
+class Compiled:
+    """A problem in machine code, ready to be explored; `Objection` where it cannot be."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        labels: Mapping[str, Term],
+        quantities: Mapping[str, Term],
+        rewards: tuple[str, ...],
+        cache: Path | None,
+    ) -> None:
+        began = perf_counter()
+        environment, policy = problem.environment, problem.policy
+        if environment.arithmetic is not Arithmetic.EXACT:
+            raise Objection("the environment computes in float64")
+        if environment.controls:
+            raise Objection("the environment has controls")
+        if policy is not None and (why := _objection_to(policy)):
+            raise Objection(why)
+        self.problem, self.rewards = problem, rewards
+        self.layout = layout_of(environment)
+        self.packing = packing_of(self.layout)
+        self.wiring = wiring_of(environment, policy)
+        asked = conditions(problem, self.layout, {**_named("l", labels), **_named("q", quantities)})
+        if asked.outputs:
+            raise Objection("a label mentions outputs of the network")
+        self.facts = asked.facts
+        self.labels = {name: asked.terms[f"l:{name}"] for name in labels}
+        self.quantities = {name: asked.terms[f"q:{name}"] for name in quantities}
+        self.model = Model(environment, self.packing, rewards, self.labels, self.quantities, self.facts)
+        self.cache = cache
+        self.seconds = {"write": perf_counter() - began}
+
+    def run(self, limits: Limits) -> Explored:
+        began = perf_counter()
+        self.kernel, self.machine = (
+            compiled(kernel_text(), self.cache),
+            compiled(self.model.text(), self.cache),
+        )
+        self.memory = Memory(self.model, self.wiring, self.packing, self.machine)
+        self.seconds["compile"], began = perf_counter() - began, perf_counter()
+        rows = initial_rows(self.problem.environment, self.layout)
+        self.memory.start(pack(self.packing, rows), self.kernel)
+        self.seconds["starts"], began = perf_counter() - began, perf_counter()
+        done, why = self._search(limits)
+        self.seconds["explore"], began = perf_counter() - began, perf_counter()
+        self._judge()
+        self.seconds["labels"] = perf_counter() - began
+        return self._explored(len(rows), done, why)
+
+    def _search(self, limits: Limits) -> tuple[int, str]:
+        memory = self.memory
+        self.stalled = np.zeros(0, dtype=np.bool_)
+        self.near_tie = np.zeros(0, dtype=np.bool_)
+        policy = self.problem.policy
+        decide = (
+            None if policy is None else decider(policy, self.problem.environment, self.layout, outputs=False)
+        )
+        memory[Field.STATE_LIMIT] = 2**62 if limits.max_states is None else limits.max_states
+        done, why = 0, ""
+        while done < memory[Field.STATE_COUNT] and not why:
+            stop = min(done + _CHUNK, memory[Field.STATE_COUNT])
+            if decide is not None:
+                self._decide(decide, done, stop)
+            self._expand(done, stop if decide is not None else done + _CHUNK)
+            done = memory[Field.POSITION]
+            count = memory[Field.STATE_COUNT]
+            why = limits.exceeded(count, memory.bytes()) if done < count else ""
+        if decide is not None:
+            for start in range(done, memory[Field.STATE_COUNT], _CHUNK):
+                self._decide(decide, start, min(start + _CHUNK, memory[Field.STATE_COUNT]))
+            self.stalled = self.stalled[: memory[Field.STATE_COUNT]]
+            self.near_tie = self.near_tie[: memory[Field.STATE_COUNT]]
+        else:
+            self.stalled = np.zeros(memory[Field.STATE_COUNT], dtype=np.bool_)
+            self.near_tie = self.stalled
+        return done, why
+
+    def _expand(self, start: int, stop: int) -> None:
+        memory = self.memory
+        memory[Field.POSITION], memory[Field.LIMIT] = start, stop
+        while status := memory.call(self.kernel, "expand"):
+            if not memory.grow(status, self.kernel):
+                raise GaveUp(self._states().row(memory[Field.POSITION]))
+
+    def _states(self) -> PackedStates:
+        return PackedStates(self.packing, self.memory.states())
+
+    def _masks(self, start: int, stop: int) -> NDArray[np.int64]:
+        """Which actions of the policy are enabled; the sign bit: some transition is."""
+        memory = self.memory
+        masks = np.zeros(stop, dtype=np.int64)
+        limit = memory[Field.STATE_LIMIT]
+        memory[Field.MASKS], memory[Field.STATE_LIMIT] = masks.ctypes.data, 2**62
+        self._expand(start, stop)
+        memory[Field.MASKS], memory[Field.STATE_LIMIT] = 0, limit
+        return masks[start:stop]
+
+    def _decide(self, decide: Any, start: int, stop: int) -> None:
+        masks = self._masks(start, stop) & ~_SIGN
+        asked = np.flatnonzero(masks)
+        rows = self._rows(asked + start)
+        sets = {int(m): self._actions(int(m)) for m in np.unique(masks)}
+        made = decide(rows, [sets[int(m)] for m in masks[asked]])
+        number = {name: i for i, name in enumerate(self.wiring.actions)}
+        decided = self.memory.decided(stop)
+        decided[start:stop] = -1
+        for flags in ("stalled", "near_tie"):
+            setattr(self, flags, _longer(getattr(self, flags), stop))
+        for i, one in zip(asked + start, made, strict=True):
+            for action in one.decision.actions:
+                decided[i] = number.get(action, -1)
+            self.stalled[i], self.near_tie[i] = one.decision.stalls, one.near_tie
+
+    def _actions(self, mask: int) -> frozenset[str]:
+        return frozenset(name for i, name in enumerate(self.wiring.actions) if mask >> i & 1)
+
+    def _rows(self, which: NDArray[np.int64]) -> Sequence[Row]:
+        some = PackedStates(self.packing, self.memory.states()[which])
+        columns = [some.column(name).tolist() for name in some.names]
+        return list(zip(*columns, strict=True)) if columns else [()] * len(which)
+
+    def _judge(self) -> None:
+        memory, count = self.memory, self.memory[Field.STATE_COUNT]
+        facts = np.zeros((count, len(self.facts)), dtype=np.int64)
+        for i, name in enumerate(self.facts):
+            if name == DEADLOCKED:
+                facts[:, i] = self._masks(0, count) == 0
+            elif name == STALLED:
+                facts[:, i] = self.stalled
+            else:
+                action = chosen_action(name)
+                number = self.wiring.actions.index(action) if action in self.wiring.actions else -2
+                facts[:, i] = memory.decided(count)[:count] == number
+        self.label_bytes = np.zeros((count, len(self.labels)), dtype=np.uint8)
+        self.quantity_column = np.zeros((count, len(self.quantities)), dtype=np.int32)
+        memory[Field.FACTS], memory[Field.FACT_COUNT] = facts.ctypes.data, len(self.facts)
+        memory[Field.LABEL_BYTES] = self.label_bytes.ctypes.data
+        memory[Field.LABEL_COUNT], memory[Field.QUANTITY_COUNT] = len(self.labels), len(self.quantities)
+        memory[Field.QUANTITY_COLUMN] = self.quantity_column.ctypes.data
+        memory[Field.POSITION], memory[Field.LIMIT] = 0, count
+        while status := memory.call(self.kernel, "judge"):
+            if not memory.grow(status, self.kernel):
+                raise GaveUp(None)
+
+    def _explored(self, starts: int, done: int, why: str) -> Explored:
+        memory, count = self.memory, self.memory[Field.STATE_COUNT]
+        arrays = memory.result(done)
+        codes, transition = _renumbered(arrays.codes, self.wiring.codes)
+        transitions = tuple((self.wiring.transition(int(code)),) for code in codes)
+        label_names = tuple(dict.fromkeys(t.label for (t,) in transitions if t.label))
+        numbers = {name: i for i, name in enumerate(label_names)}
+        labels = np.array([numbers.get(t.label or "", -1) for (t,) in transitions], dtype=np.int32)
+        markov = Markov(
+            choices=arrays.choices,
+            outcomes=arrays.outcomes,
+            targets=arrays.targets,
+            weights=arrays.weights,
+            values=tuple(map(Fraction, arrays.tops.tolist(), arrays.bottoms.tolist())),
+            initial=np.arange(starts, dtype=np.int64),
+            rewards=dict(zip(self.rewards, arrays.rewards, strict=True)),
+            labels={name: self.label_bytes[:, i].astype(np.bool_) for i, name in enumerate(self.labels)},
+            cut=np.arange(count) >= done,
+        )
+        nothing = np.zeros(count, dtype=np.bool_)
+        return Explored(
+            markov=markov,
+            states=PackedStates(self.packing, memory.states().copy()),
+            labels=labels[transition] if len(labels) else transition,
+            label_names=label_names,
+            transition=transition,
+            transitions=transitions,
+            chosen=np.zeros(len(transition), dtype=np.int32),
+            chosen_values=({},),
+            stalled=self.stalled,
+            near_tie=self.near_tie,
+            halted=nothing,
+            blocked=nothing,
+            quantities={name: self.quantity_column[:, i].copy() for i, name in enumerate(self.quantities)},
+            tier="llvm",
+            seconds=self.seconds,
+            bytes_per_state=memory.bytes() / max(1, count),
+            why_cut=why,
+        )
+
+
+def _longer(flags: NDArray[np.bool_], count: int) -> NDArray[np.bool_]:
+    if len(flags) >= count:
+        return flags
+    longer = np.zeros(max(count, 2 * len(flags)), dtype=np.bool_)
+    longer[: len(flags)] = flags
+    return longer
+
+
+def _renumbered(codes: NDArray[np.int64], most: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """The codes that occur, and the position of each choice's among them."""
+    if most > 10_000_000:
+        found, where = np.unique(codes, return_inverse=True)
+        return found, where.astype(np.int32)
+    used = np.zeros(most, dtype=np.bool_)
+    used[codes] = True
+    position = np.cumsum(used, dtype=np.int32) - 1
+    return np.flatnonzero(used), position[codes].astype(np.int32)
+
+
+def _named(prefix: str, terms: Mapping[str, Term]) -> dict[str, Term]:
+    return {f"{prefix}:{name}": term for name, term in terms.items()}

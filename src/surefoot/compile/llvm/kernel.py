@@ -1,0 +1,279 @@
+"""The explorer, written once for all models: breadth-first search over packed states in machine code.
+
+`expand` adds the choices of states from `POSITION` on. It combines the enabled edges as the vectors say, at
+run time: no product of edges is ever built. When there is no room left it returns to the beginning of the
+state and says what has to grow; states found meanwhile keep their numbers and are found again in that order.
+"""
+
+from __future__ import annotations
+
+from surefoot.compile.emit.text import OVERFLOWING, Function
+from surefoot.compile.llvm.store import store_functions
+from surefoot.compile.llvm.table import GROW_CHOICES, GROW_OUTCOMES, ONE, ZERO, Field, Kernel
+
+
+def kernel_text() -> str:
+    functions = (*store_functions(), _outcome(), _choice(), _expand(), _judge())
+    return "\n".join([OVERFLOWING, *(f.text() for f in functions), ""])
+
+
+def _outcome() -> Function:
+    """Add one outcome of the edges in PICKED, with the turns in TURN, unless its probability is 0."""
+    f = Kernel("outcome", ", i64 %parts")
+    picked, turn, first = f.address(Field.PICKED), f.address(Field.TURN), f.address(Field.OUTCOME_FIRST)
+    numbers, pairs, width = f.address(Field.NUMBERS), f.address(Field.PAIRS), f.field(Field.WIDTH)
+    after, before = f.at(numbers, width), f.at(numbers, f.mul(width, "2"))
+    weight = f.variable(str(ONE))
+    with f.count("0", "%parts") as j:
+        which = f.add(f.load(first, f.load(picked, j)), f.load(turn, j))
+        share = f.variable()
+        f.set(share, f.item(Field.OUTCOME_WEIGHTS, which))
+        with f.when(f.compare("slt", f.get(share), "0")):
+            place = f.mul(which, "2")
+            pair = f.load(pairs, place), f.load(pairs, f.add(place, "1"))
+            f.set(share, f.own("find_number", *pair))
+            f.negative(f.get(share))
+        f.set(weight, f.own("product", f.get(weight), f.get(share)))
+        f.negative(f.get(weight))
+    with f.when(f.compare("eq", f.get(weight), str(ZERO))):
+        f.do("ret i64 0")
+    number = f.field(Field.OUTCOME_COUNT)
+    f.fail(f.compare("sge", number, f.field(Field.OUTCOME_ROOM)), GROW_OUTCOMES)
+    f.copy(numbers, after, width)
+    levels = f.field(Field.LEVELS)
+    with f.count("0", levels) as level:
+        base = f.variable()
+        f.set(base, f.field(Field.NUMBERS))
+        with f.when(f.compare("sgt", level, "0")):
+            f.copy(after, before, width)
+            f.set(base, f.value(f"ptrtoint ptr {before} to i64"))
+        with f.count("0", "%parts") as j:
+            edge = f.load(picked, j)
+            which = f.add(f.load(first, edge), f.load(turn, j))
+            function = f.item(Field.APPLY_OF, f.add(f.mul(which, levels), level))
+            with f.when(f.compare("ne", function, "0")):
+                read = f.value(f"inttoptr i64 {f.get(base)} to ptr")
+                _model(f, f.call(f.value(f"inttoptr i64 {function} to ptr"), read, after), edge)
+    f.call(f.address(Field.PACK), after, f.address(Field.KEY))
+    target = f.own("find_state")
+    f.negative(target)
+    f.store(f.address(Field.TARGETS), number, target)
+    f.store(f.address(Field.WEIGHTS), number, f.value(f"trunc i64 {f.get(weight)} to i32"), "i32")
+    _rewards(f, number)
+    f.put(Field.OUTCOME_COUNT, f.add(number, "1"))
+    f.do("ret i64 0")
+    return f
+
+
+def _model(f: Kernel, status: str, edge: str) -> None:
+    """Pass on the status of a function of the model, and which edge it is about."""
+    with f.when(f.compare("ne", status, "0")):
+        f.put(Field.EDGE, edge)
+        f.do(f"ret i64 {status}")
+
+
+def _rewards(f: Kernel, number: str) -> None:
+    picked, turn, first = f.address(Field.PICKED), f.address(Field.TURN), f.address(Field.OUTCOME_FIRST)
+    rewards, pair = f.field(Field.REWARDS), f.address(Field.PAIR)
+    with f.count("0", rewards) as r:
+        total = f.variable(str(ZERO))
+        f.set(total, str(ZERO))
+        with f.count("0", "%parts") as j:
+            edge = f.load(picked, j)
+            which = f.add(f.load(first, edge), f.load(turn, j))
+            place, part = f.add(f.mul(which, rewards), r), f.variable()
+            f.set(part, f.item(Field.OUTCOME_REWARDS, place))
+            with f.when(f.compare("slt", f.get(part), "0")):
+                function = f.value(f"inttoptr i64 {f.item(Field.REWARD_OF, place)} to ptr")
+                _model(f, f.call(function, f.address(Field.NUMBERS), pair), edge)
+                f.set(part, f.own("find_number", f.load(pair, "0"), f.load(pair, "1")))
+                f.negative(f.get(part))
+            f.set(total, f.own("sum", f.get(total), f.get(part)))
+            f.negative(f.get(total))
+        column = f.add(f.mul(r, f.field(Field.OUTCOME_ROOM)), number)
+        narrow = f.value(f"trunc i64 {f.get(total)} to i32")
+        f.store(f.address(Field.REWARD_COLUMNS), column, narrow, "i32")
+
+
+def _choice() -> Function:
+    """Add the choice that consists of the edges in PICKED, unless the policy does not take it."""
+    f = Kernel("choice", ", i64 %parts, i64 %code, i64 %action")
+    state, acts = f.field(Field.POSITION), f.compare("sge", "%action", "0")
+    masks = f.field(Field.MASKS)
+    with f.when(f.compare("ne", masks, "0")):
+        place = f.at(f.value(f"inttoptr i64 {masks} to ptr"), state)
+        shift = f.value(f"select i1 {acts}, i64 %action, i64 63")
+        bits = f.value(f"or i64 {f.value(f'shl i64 1, {shift}')}, {-(2**63)}")
+        f.do(f"store i64 {f.value(f'or i64 {f.get(place)}, {bits}')}, ptr {place}")
+        f.do("ret i64 0")
+    decided = f.field(Field.DECIDED)
+    filtered = f.value(f"and i1 {acts}, {f.compare('ne', decided, '0')}")
+    with f.when(filtered):
+        taken = f.load(f.value(f"inttoptr i64 {decided} to ptr"), state)
+        with f.when(f.compare("ne", taken, "%action")):
+            f.do("ret i64 0")
+    number = f.field(Field.CHOICE_COUNT)
+    f.fail(f.compare("sge", number, f.field(Field.CHOICE_ROOM)), GROW_CHOICES)
+    picked, turn, first = f.address(Field.PICKED), f.address(Field.TURN), f.address(Field.OUTCOME_FIRST)
+    with f.count("0", "%parts") as j:
+        f.store(turn, j, "0")
+        edge = f.load(picked, j)
+        function = f.item(Field.PROBABILITY_OF, edge)
+        with f.when(f.compare("ne", function, "0")):
+            pairs = f.at(f.address(Field.PAIRS), f.mul(f.load(first, edge), "2"))
+            called = f.value(f"inttoptr i64 {function} to ptr")
+            _model(f, f.call(called, f.address(Field.NUMBERS), pairs), edge)
+    with f.loop() as done:
+        f.pass_on(f.own("outcome", "%parts"))
+        j = f.variable()
+        f.set(j, f.sub("%parts", "1"))
+        with f.loop() as again:
+            f.leave(f.compare("slt", f.get(j), "0"), done)
+            edge = f.load(picked, f.get(j))
+            count = f.sub(f.load(first, f.add(edge, "1")), f.load(first, edge))
+            following = f.add(f.load(turn, f.get(j)), "1")
+            f.store(turn, f.get(j), following)
+            f.leave(f.compare("slt", following, count), again)
+            f.store(turn, f.get(j), "0")
+            f.set(j, f.sub(f.get(j), "1"))
+    f.store(f.address(Field.OUTCOMES_OF), f.add(number, "1"), f.field(Field.OUTCOME_COUNT))
+    f.store(f.address(Field.CODES), number, "%code")
+    f.put(Field.CHOICE_COUNT, f.add(number, "1"))
+    f.do("ret i64 0")
+    return f
+
+
+def _expand() -> Function:
+    f = Kernel("expand", internal=False)
+    states, words, numbers = f.address(Field.STATES), f.field(Field.WORDS), f.address(Field.NUMBERS)
+    enabled, edges = f.address(Field.ENABLED), f.field(Field.EDGE_COUNT)
+    with f.loop() as done:
+        state = f.field(Field.POSITION)
+        f.leave(f.compare("sge", state, f.field(Field.LIMIT)), done)
+        f.leave(f.compare("sge", state, f.field(Field.STATE_COUNT)), done)
+        f.leave(f.compare("sge", f.field(Field.STATE_COUNT), f.field(Field.STATE_LIMIT)), done)
+        f.put(Field.EDGE, "-1")
+        choices, outcomes = f.field(Field.CHOICE_COUNT), f.field(Field.OUTCOME_COUNT)
+        f.call(f.address(Field.UNPACK), f.at(states, f.mul(state, words)), numbers)
+        with f.count("0", edges) as e:
+            f.store(enabled, e, "0", "i8")
+        f.pass_on(f.call(f.address(Field.GUARDS), numbers, enabled))
+        _alone(f, choices, outcomes)
+        _vectors(f, choices, outcomes)
+        with f.when(f.compare("eq", f.field(Field.MASKS), "0")):
+            f.store(f.address(Field.CHOICES_OF), f.add(state, "1"), f.field(Field.CHOICE_COUNT))
+        f.put(Field.POSITION, f.add(state, "1"))
+    f.do("ret i64 0")
+    return f
+
+
+def _made(f: Kernel, status: str, choices: str, outcomes: str) -> None:
+    """Where a choice could not be added, nothing of this state's is left."""
+    with f.when(f.compare("ne", status, "0")):
+        f.put(Field.CHOICE_COUNT, choices)
+        f.put(Field.OUTCOME_COUNT, outcomes)
+        f.do(f"ret i64 {status}")
+
+
+def _alone(f: Kernel, choices: str, outcomes: str) -> None:
+    enabled, picked = f.address(Field.ENABLED), f.address(Field.PICKED)
+    with f.count("0", f.field(Field.ALONE_COUNT)) as i:
+        edge = f.item(Field.ALONE, i)
+        with f.when(f.value(f"icmp ne i8 {f.load(enabled, edge, 'i8')}, 0")):
+            f.store(picked, "0", edge)
+            _made(f, f.own("choice", "1", i, f.item(Field.ALONE_ACTIONS, i)), choices, outcomes)
+
+
+def _vectors(f: Kernel, choices: str, outcomes: str) -> None:
+    parts = f.address(Field.VECTOR_PARTS)
+    with f.count("0", f.field(Field.VECTOR_COUNT)) as vector:
+        first, last = f.load(parts, vector), f.load(parts, f.add(vector, "1"))
+        found = f.variable()
+        f.set(found, _ready(f, first, last))
+        with f.when(f.compare("ne", f.get(found), "0")):
+            _combinations(f, vector, first, f.sub(last, first), choices, outcomes)
+
+
+def _ready(f: Kernel, first: str, last: str) -> str:
+    """List the enabled candidates of each part; 0 if some part has none."""
+    candidates, enabled = f.address(Field.CANDIDATES), f.address(Field.ENABLED)
+    ready, counts, most = f.address(Field.READY), f.address(Field.READY_COUNT), f.field(Field.MOST_READY)
+    starts, turns = f.address(Field.PART_EDGES), f.address(Field.READY_TURN)
+    found, part = f.variable("1"), f.variable()
+    f.set(found, "1")
+    f.set(part, first)
+    with f.loop() as done:
+        f.leave(f.compare("sge", f.get(part), last), done)
+        here = f.sub(f.get(part), first)
+        count = f.variable()
+        f.set(count, "0")
+        begin, end = f.load(starts, f.get(part)), f.load(starts, f.add(f.get(part), "1"))
+        with f.count(begin, end) as c:
+            is_enabled = f.value(f"icmp ne i8 {f.load(enabled, f.load(candidates, c), 'i8')}, 0")
+            with f.when(is_enabled):
+                f.store(ready, f.add(f.mul(here, most), f.get(count)), c)
+                f.set(count, f.add(f.get(count), "1"))
+        f.store(counts, here, f.get(count))
+        f.store(turns, here, "0")
+        f.set(found, f.get(count))
+        f.leave(f.compare("eq", f.get(count), "0"), done)
+        f.set(part, f.add(f.get(part), "1"))
+    return f.get(found)
+
+
+def _combinations(f: Kernel, vector: str, first: str, count: str, choices: str, outcomes: str) -> None:
+    candidates, strides = f.address(Field.CANDIDATES), f.address(Field.PART_STRIDES)
+    ready, counts, most = f.address(Field.READY), f.address(Field.READY_COUNT), f.field(Field.MOST_READY)
+    starts, turns, picked = (
+        f.address(Field.PART_EDGES),
+        f.address(Field.READY_TURN),
+        f.address(Field.PICKED),
+    )
+    with f.loop() as done:
+        code, action = f.variable(), f.variable()
+        f.set(code, f.item(Field.VECTOR_CODES, vector))
+        f.set(action, f.item(Field.VECTOR_ACTIONS, vector))
+        with f.count("0", count) as j:
+            part = f.add(first, j)
+            candidate = f.load(ready, f.add(f.mul(j, most), f.load(turns, j)))
+            edge = f.load(candidates, candidate)
+            f.store(picked, j, edge)
+            step = f.mul(f.sub(candidate, f.load(starts, part)), f.load(strides, part))
+            f.set(code, f.add(f.get(code), step))
+            with f.when(f.compare("slt", f.get(action), "0")):
+                f.set(action, f.item(Field.EDGE_ACTIONS, edge))
+        _made(f, f.own("choice", count, f.get(code), f.get(action)), choices, outcomes)
+        j = f.variable()
+        f.set(j, f.sub(count, "1"))
+        with f.loop() as again:
+            f.leave(f.compare("slt", f.get(j), "0"), done)
+            following = f.add(f.load(turns, f.get(j)), "1")
+            f.store(turns, f.get(j), following)
+            f.leave(f.compare("slt", following, f.load(counts, f.get(j))), again)
+            f.store(turns, f.get(j), "0")
+            f.set(j, f.sub(f.get(j), "1"))
+
+
+def _judge() -> Function:
+    """Which labels hold in states POSITION to LIMIT - 1, and what the quantities are."""
+    f = Kernel("judge", internal=False)
+    states, words, numbers = f.address(Field.STATES), f.field(Field.WORDS), f.address(Field.NUMBERS)
+    labels, quantities = f.field(Field.LABEL_COUNT), f.field(Field.QUANTITY_COUNT)
+    with f.loop() as done:
+        state = f.field(Field.POSITION)
+        f.leave(f.compare("sge", state, f.field(Field.LIMIT)), done)
+        f.call(f.address(Field.UNPACK), f.at(states, f.mul(state, words)), numbers)
+        facts = f.at(f.address(Field.FACTS), f.mul(state, f.field(Field.FACT_COUNT)))
+        place = f.at(f.address(Field.LABEL_BYTES), f.mul(state, labels), "i8")
+        f.pass_on(f.call(f.address(Field.LABELS), numbers, place, facts))
+        pairs = f.address(Field.PAIR)
+        f.pass_on(f.call(f.address(Field.QUANTITIES), numbers, pairs, facts))
+        with f.count("0", quantities) as q:
+            top = f.load(pairs, f.mul(q, "2"))
+            index = f.own("find_number", top, f.load(pairs, f.add(f.mul(q, "2"), "1")))
+            f.negative(index)
+            where = f.add(f.mul(state, quantities), q)
+            f.store(f.address(Field.QUANTITY_COLUMN), where, f.value(f"trunc i64 {index} to i32"), "i32")
+        f.put(Field.POSITION, f.add(state, "1"))
+    f.do("ret i64 0")
+    return f

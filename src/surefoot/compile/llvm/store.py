@@ -1,0 +1,169 @@
+"""States and numbers in machine code: hash tables with open addressing, each entry stored once."""
+
+from __future__ import annotations
+
+from surefoot.compile.emit.text import Function
+from surefoot.compile.emit.value import OVERFLOW
+from surefoot.compile.llvm.table import GROW_NUMBERS, GROW_STATES, ONE, ZERO, Field, Kernel
+
+
+def store_functions() -> tuple[Function, ...]:
+    return (_mix(), _find_state(), _rehash(), _find_number(), _rehash_numbers(), _product(), _sum())
+
+
+def _mix() -> Function:
+    """A hash of one word more."""
+    f = Function("mix", "i64 %hash, i64 %word", internal=True)
+    x = f.value("xor i64 %hash, %word")
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        x = f.value(f"xor i64 {x}, {f.value(f'lshr i64 {x}, {shift}')}")
+        x = f.mul(x, str(factor - 2**64))
+    f.do(f"ret i64 {f.value(f'xor i64 {x}, ' + f.value(f'lshr i64 {x}, 31'))}")
+    return f
+
+
+def _hash(f: Kernel, key: str, words: str) -> str:
+    total = f.variable(str(0x9E3779B97F4A7C15 - 2**64))
+    with f.count("0", words) as w:
+        f.set(total, f.value(f"call i64 @mix(i64 {f.get(total)}, i64 {f.load(key, w)})"))
+    return f.get(total)
+
+
+def _find_state() -> Function:
+    """The number of the state at KEY, added if it is new; or -status."""
+    f = Kernel("find_state")
+    words, key, states = f.field(Field.WORDS), f.address(Field.KEY), f.address(Field.STATES)
+    index, mask = f.address(Field.INDEX), f.field(Field.INDEX_MASK)
+    hashed = _hash(f, key, words)
+    tag = f.value(f"and i64 {hashed}, -4294967296")
+    place = f.variable(f.value(f"and i64 {hashed}, {mask}"))
+    with f.loop() as nowhere:
+        entry = f.load(index, f.get(place))
+        f.leave(f.compare("eq", entry, "0"), nowhere)
+        same = f.compare("eq", f.value(f"and i64 {entry}, -4294967296"), tag)
+        with f.when(same):
+            number = f.sub(f.value(f"and i64 {entry}, 4294967295"), "1")
+            stored = f.at(states, f.mul(number, words))
+            differ = f.variable("0")
+            f.set(differ, "0")
+            with f.count("0", words) as w:
+                bits = f.value(f"xor i64 {f.load(stored, w)}, {f.load(key, w)}")
+                f.set(differ, f.value(f"or i64 {f.get(differ)}, {bits}"))
+            with f.when(f.compare("eq", f.get(differ), "0")):
+                f.do(f"ret i64 {number}")
+        f.set(place, f.value(f"and i64 {f.add(f.get(place), '1')}, {mask}"))
+    count = f.field(Field.STATE_COUNT)
+    f.fail(f.compare("sge", count, f.field(Field.STATE_ROOM)), -GROW_STATES)
+    f.copy(key, f.at(states, f.mul(count, words)), words)
+    f.store(index, f.get(place), f.value(f"or i64 {tag}, {f.add(count, '1')}"))
+    f.put(Field.STATE_COUNT, f.add(count, "1"))
+    f.do(f"ret i64 {count}")
+    return f
+
+
+def _rehash() -> Function:
+    """Enter all states into a new, empty index."""
+    f = Kernel("rehash", internal=False)
+    words, states = f.field(Field.WORDS), f.address(Field.STATES)
+    index, mask = f.address(Field.INDEX), f.field(Field.INDEX_MASK)
+    with f.count("0", f.field(Field.STATE_COUNT)) as number:
+        hashed = _hash(f, f.at(states, f.mul(number, words)), words)
+        place = f.variable("0")
+        f.set(place, f.value(f"and i64 {hashed}, {mask}"))
+        with f.loop() as free:
+            f.leave(f.compare("eq", f.load(index, f.get(place)), "0"), free)
+            f.set(place, f.value(f"and i64 {f.add(f.get(place), '1')}, {mask}"))
+        tag = f.value(f"and i64 {hashed}, -4294967296")
+        f.store(index, f.get(place), f.value(f"or i64 {tag}, {f.add(number, '1')}"))
+    f.do("ret i64 0")
+    return f
+
+
+def _find_number() -> Function:
+    """The index of top / bottom (bottom > 0) in lowest terms, added if it is new; or -status."""
+    f = Kernel("find_number", ", i64 %top, i64 %bottom")
+    f.fail(f.compare("eq", "%top", str(-(2**63))), -OVERFLOW)
+    size = f.value(f"select i1 {f.compare('slt', '%top', '0')}, i64 {f.sub('0', '%top')}, i64 %top")
+    a, b = f.variable("%bottom"), f.variable(size)
+    with f.loop() as done:
+        rest = f.get(b)
+        f.leave(f.compare("eq", rest, "0"), done)
+        f.set(b, f.value(f"urem i64 {f.get(a)}, {rest}"))
+        f.set(a, rest)
+    divisor = f.get(a)
+    top, bottom = f.value(f"sdiv i64 %top, {divisor}"), f.value(f"sdiv i64 %bottom, {divisor}")
+    index, mask = f.address(Field.NUMBER_INDEX), f.field(Field.NUMBER_MASK)
+    tops, bottoms = f.address(Field.TOPS), f.address(Field.BOTTOMS)
+    hashed = _hash_number(f, top, bottom)
+    place = f.variable(f.value(f"and i64 {hashed}, {mask}"))
+    with f.loop() as nowhere:
+        entry = f.load(index, f.get(place))
+        f.leave(f.compare("eq", entry, "0"), nowhere)
+        number = f.sub(entry, "1")
+        same = f.value(
+            f"and i1 {f.compare('eq', f.load(tops, number), top)}, "
+            + f.compare("eq", f.load(bottoms, number), bottom)
+        )
+        with f.when(same):
+            f.do(f"ret i64 {number}")
+        f.set(place, f.value(f"and i64 {f.add(f.get(place), '1')}, {mask}"))
+    count = f.field(Field.NUMBER_COUNT)
+    f.fail(f.compare("sge", count, f.field(Field.NUMBER_ROOM)), -GROW_NUMBERS)
+    f.store(tops, count, top)
+    f.store(bottoms, count, bottom)
+    f.store(index, f.get(place), f.add(count, "1"))
+    f.put(Field.NUMBER_COUNT, f.add(count, "1"))
+    f.do(f"ret i64 {count}")
+    return f
+
+
+def _rehash_numbers() -> Function:
+    """Enter all numbers into a new, empty index."""
+    f = Kernel("rehash_numbers", internal=False)
+    index, mask = f.address(Field.NUMBER_INDEX), f.field(Field.NUMBER_MASK)
+    tops, bottoms = f.address(Field.TOPS), f.address(Field.BOTTOMS)
+    with f.count("0", f.field(Field.NUMBER_COUNT)) as number:
+        hashed = _hash_number(f, f.load(tops, number), f.load(bottoms, number))
+        place = f.variable(f.value(f"and i64 {hashed}, {mask}"))
+        with f.loop() as free:
+            f.leave(f.compare("eq", f.load(index, f.get(place)), "0"), free)
+            f.set(place, f.value(f"and i64 {f.add(f.get(place), '1')}, {mask}"))
+        f.store(index, f.get(place), f.add(number, "1"))
+    f.do("ret i64 0")
+    return f
+
+
+def _hash_number(f: Kernel, top: str, bottom: str) -> str:
+    first = f.value(f"call i64 @mix(i64 {top}, i64 0)")
+    return f.value(f"call i64 @mix(i64 {first}, i64 {bottom})")
+
+
+def _product() -> Function:
+    """The index of the product of two numbers, or -status."""
+    f = Kernel("product", ", i64 %left, i64 %right")
+    with f.when(f.compare("eq", "%left", str(ONE))):
+        f.do("ret i64 %right")
+    with f.when(f.compare("eq", "%right", str(ONE))):
+        f.do("ret i64 %left")
+    tops, bottoms = f.address(Field.TOPS), f.address(Field.BOTTOMS)
+    top = f.checked("smul", f.load(tops, "%left"), f.load(tops, "%right"), -OVERFLOW)
+    bottom = f.checked("smul", f.load(bottoms, "%left"), f.load(bottoms, "%right"), -OVERFLOW)
+    f.do(f"ret i64 {f.own('find_number', top, bottom)}")
+    return f
+
+
+def _sum() -> Function:
+    """The index of the sum of two numbers, or -status."""
+    f = Kernel("sum", ", i64 %left, i64 %right")
+    with f.when(f.compare("eq", "%left", str(ZERO))):
+        f.do("ret i64 %right")
+    with f.when(f.compare("eq", "%right", str(ZERO))):
+        f.do("ret i64 %left")
+    tops, bottoms = f.address(Field.TOPS), f.address(Field.BOTTOMS)
+    left, right = f.load(bottoms, "%left"), f.load(bottoms, "%right")
+    first = f.checked("smul", f.load(tops, "%left"), right, -OVERFLOW)
+    second = f.checked("smul", f.load(tops, "%right"), left, -OVERFLOW)
+    top = f.checked("sadd", first, second, -OVERFLOW)
+    bottom = f.checked("smul", left, right, -OVERFLOW)
+    f.do(f"ret i64 {f.own('find_number', top, bottom)}")
+    return f
