@@ -96,7 +96,7 @@ def test_limits_leave_cut_states() -> None:
     late = explore(asked(up), labels={}, budget=Budget(seconds=0))
     assert late.markov.cut.any()
     assert late.why_cut == "the time limit"
-    small = explore(asked(up), labels={}, memory=1000)
+    small = explore(asked(up), labels={}, memory=1000, tier="interpreter")
     assert small.markov.cut.any()
     assert small.why_cut == "the limit of 1000 bytes"
 

@@ -12,7 +12,7 @@ from surefoot.compile import explore
 from surefoot.problem.meaning.evaluate import Undefined
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.integers(0, 2**32))
 def test_random_problems(seed: int) -> None:
     asked = problem(Random(seed))

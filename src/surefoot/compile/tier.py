@@ -41,9 +41,7 @@ def explore(
     limits = Limits(budget or Budget(), max_states, memory)
     asked = (problem, labels, quantities or {}, rewards)
     if tier == "auto":
-        few = Interpreter(*asked).run(
-            replace(limits, max_states=_FEW if max_states is None else min(_FEW, max_states))
-        )
+        few = Interpreter(*asked).run(replace(limits, max_states=min(_FEW, max_states or _FEW)))
         if few.why_cut == "" or limits.exceeded(few.markov.states, 0):
             return few
     elif tier == "interpreter":

@@ -98,10 +98,8 @@ class Compiled:
 
     def run(self, limits: Limits) -> Explored:
         began = perf_counter()
-        self.kernel, self.machine = (
-            compiled(kernel_text(), self.cache),
-            compiled(self.model.text(), self.cache),
-        )
+        self.kernel = compiled(kernel_text(), self.cache)
+        self.machine = compiled(self.model.text(), self.cache)
         self.memory = Memory(self.model, self.wiring, self.packing, self.machine)
         self.seconds["compile"], began = perf_counter() - began, perf_counter()
         rows = initial_rows(self.problem.environment, self.layout)
