@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.formats.jani.build import asks, assign, automaton, edge, goes, model, op, unary, variable, write
+from tests.formats.jani.reachable import packed, reachable
 
 from surefoot.cli.model import load_model
 from surefoot.errors import InvalidProblem, Unsupported
@@ -106,3 +107,61 @@ def test_a_network_wired_by_jani2nnet(tmp_path: Path) -> None:
     assert [show(t) for t in problem.policy.observe] == ["x", "a[1]", "walker_2.n", "`@walker_2`"]
     assert problem.policy.actions == ("left", "right")
     assert [Path(p).name for p in loaded.inputs] == ["model.jani", "small.jani2nnet", "small.nnet"]
+
+
+BRAKING = """
+name = "braking"
+initial = "distance = 5 and speed <= 1"
+[variables]
+distance = "int 0..5"
+speed = "int 0..2"
+[[edges]]
+action = "coast"
+guard = "distance > 0"
+chosen = { gust = "int 0..1" }
+updates = { distance = "max(0, distance - speed - gust)" }
+[[edges]]
+action = "go"
+updates = { speed = "min(2, speed + 1)" }
+[properties]
+fast = "Pmax=? [ F speed = 2 ]"
+"""
+
+
+def test_export_of_a_problem_file(tmp_path: Path, command: Command) -> None:
+    source = tmp_path / "braking.toml"
+    source.write_text(BRAKING, encoding="utf-8")
+    target = tmp_path / "braking.jani"
+    code, out, told = command("export", source, target)
+    assert (code, out, told) == (0, "", f"written: {target}\n")
+    (original,) = load_model(source).problems.values()
+    (copy,) = load_model(target).problems.values()
+    assert copy.property == original.property
+    assert copy.environment.variables == original.environment.variables
+    assert [e.action for e in copy.environment.components[0].edges] == ["coast", "coast", "go"]
+    states = {packed(s) for s in reachable(original.environment)}
+    assert {packed(s) for s in reachable(copy.environment)} == states
+
+
+def test_export_leaves_questions_about_a_policy_out(tmp_path: Path, command: Command) -> None:
+    source = tmp_path / "braking.toml"
+    source.write_text(BRAKING + '[policy.program]\nbranches = [{ action = "go" }]\n', encoding="utf-8")
+    code, _, told = command("export", source, tmp_path / "braking.jani")
+    assert code == 0
+    assert told.endswith("(without the policy, and without 1 question about it)\n")
+    assert json.loads((tmp_path / "braking.jani").read_text())["properties"] == []
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ("out.json", "FILE: `{}/out.json` does not end in .jani; fix: only JANI is written"),
+        ("none/out.jani", "FILE: folder `{}/none` does not exist; fix: create it first"),
+    ],
+)
+def test_export_to_odd_places(tmp_path: Path, command: Command, target: str, message: str) -> None:
+    source = tmp_path / "braking.toml"
+    source.write_text(BRAKING, encoding="utf-8")
+    code, _, told = command("export", source, tmp_path / target)
+    assert (code, told) == (2, f"error: {message.format(tmp_path)}\n")
+    assert list(tmp_path.iterdir()) == [source]

@@ -59,7 +59,7 @@ def reachable(environment: Environment, *, stop: Term = FALSE, most: int = 10_00
             continue
         totals: dict[Any, Fraction] = {}
         for successor in successors(problem, state):
-            taken = successor.move.transition
+            taken = successor.move.transition, packed(successor.move.chosen)
             totals[taken] = totals.get(taken, Fraction(0)) + successor.probability
             if (key := packed(successor.state)) not in found:
                 found[key] = successor.state

@@ -47,8 +47,9 @@ def _folded(term: Apply, done: dict[int, Term]) -> Term:
             return disjunction(args)
         case Op.IMPLIES, (left, right) if left in (TRUE, FALSE) or right == TRUE:
             return TRUE if left == FALSE else right
-        case Op.ITE, (condition, left, right) if left == right:
-            return left
+        case Op.ITE, (condition, left, right):
+            if (simpler := _simpler(condition, left, right)) is not None:
+                return simpler
         case Op.NOT, (Apply(Op.NOT, (inner,)),):
             return inner
         case Op.SELECT, (Apply(Op.ARRAY, elements), Const(int() as index)) if 0 <= index < len(elements):
@@ -62,6 +63,19 @@ def _folded(term: Apply, done: dict[int, Term]) -> Term:
                 pass
     unchanged = all(a is b for a, b in zip(args, term.args, strict=True))
     return term if unchanged else Apply(term.op, args)
+
+
+def _simpler(condition: Term, left: Term, right: Term) -> Term | None:
+    """`ite` as a connective where a branch is a truth value; later parts are read only when they matter."""
+    if left == right:
+        return left
+    if left == TRUE:
+        return disjunction((condition, right))
+    if right == FALSE:
+        return conjunction((condition, left))
+    if left == FALSE:
+        return conjunction((fold(~condition), right))
+    return disjunction((fold(~condition), left)) if right == TRUE else None
 
 
 def parts(whole: Term) -> int:

@@ -10,6 +10,7 @@ from typing import Literal, NoReturn, cast, get_args
 from surefoot.errors import SurefootError, did_you_mean
 from surefoot.formats.jani.document import Node
 from surefoot.formats.jani.expressions import Scope, read_constant, read_term
+from surefoot.formats.jani.fold import fold
 from surefoot.formats.jani.instances import Cast
 from surefoot.formats.jani.rewards import Rewards
 from surefoot.formats.jani.transient import for_properties
@@ -154,7 +155,7 @@ class PropertyReader:
             _refuse_operator(node, asked, "ask for Pmin, Pmax, Emin, Emax, ∀ or ∃")
         if fun.value != "∀":
             fun.refuse(f"`{fun.value}` of a condition on states is not supported", "use ∀")
-        return Never(~self._state(node), 0)
+        return Never(fold(~self._state(node)), 0)
 
     def _state(self, node: Node) -> Term:
         return for_properties(self.cast, read_term(node, self.scope, BOOL))
@@ -262,11 +263,11 @@ def _steps_of(path: Path) -> int | None:
 def _for_all(node: Node, path: Path) -> Property:
     match path:
         case Path("G", good, _, ()):
-            return Never(~good)
+            return Never(fold(~good))
         case Path("F", good, _, ()):
             return Eventually(good)
         case Path("G", good) if (steps := _steps_of(path)) is not None:
-            return Never(~good, steps)
+            return Never(fold(~good), steps)
         case Path("F", good) if (steps := _steps_of(path)) is not None:
             return Within(good, steps)
         case Path("X" | "W" | "R" | "G", _, _, bounds) if all(b.reward is None for b in bounds):

@@ -1,0 +1,64 @@
+"""`surefoot export MODEL FILE.jani`: the environment of a model for other tools."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Literal
+
+import click
+
+from surefoot.cli.model import load_model
+from surefoot.cli.output import check_writable, write_file
+from surefoot.errors import InvalidProblem
+from surefoot.formats.jani import write_jani
+from surefoot.transform.discretise import discretise
+from surefoot.verdict.words import counted
+
+
+@click.command()
+@click.argument("model", type=click.Path(path_type=Path))
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--const", "constants", multiple=True, metavar="N=16", help="Set a constant of the model.")
+@click.option(
+    "--property",
+    "properties",
+    multiple=True,
+    metavar="NAME|TEXT",
+    help="May be repeated; default: every one.",
+)
+@click.option(
+    "--type",
+    "kind",
+    type=click.Choice(["lts", "dtmc", "mdp"]),
+    default="mdp",
+    show_default=True,
+    help="What the JANI model calls itself.",
+)
+@click.option("--trust-python", is_flag=True, help="Run MODEL as Python code that builds the problem.")
+def export(
+    model: Path,
+    file: Path,
+    constants: tuple[str, ...],
+    properties: tuple[str, ...],
+    kind: Literal["lts", "dtmc", "mdp"],
+    trust_python: bool,
+) -> int:
+    """Write the environment of MODEL, with its properties, as the JANI model FILE.
+
+    A policy has no counterpart in JANI: if the model has one, only the environment is written.
+    """
+    if file.suffix != ".jani":
+        raise InvalidProblem(f"`{file}` does not end in .jani", fix="only JANI is written", where="FILE")
+    check_writable(str(file), [model], "FILE")
+    loaded = load_model(model, properties=properties, constants=constants, trust_python=trust_python)
+    problems = {name: discretise(problem)[0] for name, problem in loaded.problems.items()}
+    environments = list({id(p.environment): p.environment for p in problems.values()}.values())
+    if any(e != environments[0] for e in environments):
+        raise InvalidProblem("the problems have different environments", fix="name one with --property")
+    asked = {name: p.property for name, p in problems.items() if p.policy is None}
+    write_file(file, write_jani(environments[0], asked, kind=kind))
+    left_out = len(problems) - len(asked)
+    told = f" (without the policy, and without {counted(left_out, 'question')} about it)" if left_out else ""
+    print(f"written: {file}{told}", file=sys.stderr)
+    return 0
