@@ -129,6 +129,8 @@ def _about_values(certificate: Mapping[str, Any], network: Path | None, property
         found = check_process(data["claim"], data["values"])
     except Refused as error:
         return Verdict(False, str(error), "bounds of a probability or an expected reward")
+    except (TypeError, ValueError, ArithmeticError, LookupError, RecursionError) as error:
+        raise BadCertificate(f"a part of the problem that does not fit the others: {error}") from None
     reason = "the bounds of every state are inductive"
     return Verdict(True, reason, found.claim, _MEANING["exact"], (), 1, found.choices, found.states)
 

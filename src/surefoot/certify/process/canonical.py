@@ -1,4 +1,4 @@
-"""A problem about probabilities or rewards written out for a certificate (docs/certificates.md, section 10).
+"""A problem about probabilities or rewards written out for a certificate (docs/certificates.md, section 11).
 
 The environment is written as it is, component by component; nothing is combined or rewritten. What the
 checker does not cover is refused with the reason.

@@ -1,7 +1,7 @@
 """Terms over states, turned into functions: exact numbers, and an error wherever something is undefined.
 
 A state is a tuple; `slots` says where the names stand in it. A term is a JSON number, true, false, a fraction
-as a string, `["name", n]`, or `[operator, argument, …]` (docs/certificates.md, section 10).
+as a string, `["name", n]`, or `[operator, argument, …]` (docs/certificates.md, section 11).
 """
 
 from __future__ import annotations
@@ -28,24 +28,37 @@ def plain(value: Any) -> Any:
     return value.numerator if type(value) is Fraction and value.denominator == 1 else value
 
 
-def compiled(data: Any, slots: Mapping[str, int], depth: int = 0) -> Function:
+def compiled(data: Any, slots: Mapping[str, int]) -> Function:
     """The function that gives the value of a term in a state."""
+    return _compiled(data, slots, 0)[0]
+
+
+def _compiled(data: Any, slots: Mapping[str, int], depth: int) -> tuple[Function, bool]:
+    """Also whether it is the same in all states; then it is computed once."""
     if depth > DEEPEST:
         raise BadCertificate("a term is nested too deeply")
     if type(data) in (bool, int, str):
         value = data if type(data) is bool else plain(number(data, "a number in a term"))
-        return lambda row: value
+        return lambda row: value, True
     parts = items(data, "a term")
     operator = text(parts[0], "operator") if parts else ""
     if operator == "name":
         slot = slots.get(text(parts[1], "a name")) if len(parts) == 2 else None
         if slot is None:
             raise BadCertificate(f"a term mentions the unknown name {str(parts[1:])[:40]}")
-        return lambda row: row[slot]
-    arguments = [compiled(p, slots, depth + 1) for p in parts[1:]]
+        return lambda row: row[slot], False
+    several = [_compiled(p, slots, depth + 1) for p in parts[1:]]
+    arguments = [function for function, _ in several]
     if (made := _special(operator, parts[1:], arguments, slots)) is not None:
-        return made
-    return _combined(operator, arguments)
+        return made, False
+    made = _combined(operator, arguments)
+    if not all(constant for _, constant in several):
+        return made, False
+    try:
+        fixed = made(())
+    except Refused:  # undefined: an error only where it is looked at
+        return made, False
+    return lambda row: fixed, True
 
 
 def _special(

@@ -1,4 +1,4 @@
-"""The inequalities that make numbers bounds (docs/certificates.md, section 10, has the proofs).
+"""The inequalities that make numbers bounds (docs/certificates.md, section 11, has the proofs).
 
 Every function takes vectors of integers over a common scale, one entry for each state, and raises `Refused`
 unless they are bounds below and above of the value asked for.
