@@ -1,0 +1,1 @@
+"""Stopping rules as tables, and the proof of their coverage."""

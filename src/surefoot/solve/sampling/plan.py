@@ -1,0 +1,164 @@
+"""What every plan has in common: how runs are consumed, and what is known afterwards.
+
+A plan is a frozen value. It takes the outcomes of runs strictly in the order of their indices, in batches of
+any size, and after each batch gives a new `Progress`; `runs` in it says exactly with which run it stopped,
+and whatever comes after that run is ignored. So the answer depends neither on how runs were cut into batches
+nor on which worker was faster. `Queue` puts batches that arrive out of order back in order.
+
+A run ends as a success, a failure, or undecided (cut off). Nobody knows what an undecided run would have
+become, so the lower end of an interval takes all of them as failures and the upper end as successes. In every
+plan the ends can only rise if a failure becomes a success (at the same look, for plans whose looks are all
+valid at once), so the interval contains the one that the unknown outcomes would have given and is right at
+least as often. Runs that have not been made can be seen in the same way: an experiment that is broken off has
+an interval, too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import Enum
+from fractions import Fraction
+from typing import Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from surefoot.errors import InvalidProblem
+from surefoot.verdict.verdict import Estimated
+
+FAILURE, SUCCESS, UNDECIDED = 0, 1, 2
+Outcomes: TypeAlias = NDArray[np.uint8]
+Counts: TypeAlias = NDArray[np.int64]
+
+
+class Stop(Enum):
+    """Why no more runs are needed."""
+
+    PRECISE = "precise enough"
+    DECIDED = "on one side of the threshold"
+    TRUNCATION = "too many runs were cut off"
+    LIMIT = "as many runs as the plan allows"
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    low: Fraction
+    high: Fraction
+    confidence: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What has been consumed. `low` and `high` are ends of the interval that are settled; None: not yet."""
+
+    runs: int = 0
+    successes: int = 0
+    undecided: int = 0
+    low: Fraction | None = None
+    high: Fraction | None = None
+    stop: Stop | None = None
+
+    @property
+    def failures(self) -> int:
+        return self.runs - self.successes - self.undecided
+
+
+class Plan(Protocol):
+    """A method of estimating a probability."""
+
+    def consume(self, progress: Progress, outcomes: ArrayLike) -> Progress:
+        """Take the outcomes of the next runs, up to the one with which the plan stops."""
+
+    def interval(self, progress: Progress) -> Interval:
+        """What is known about the probability; valid at any time, precise once the plan has stopped."""
+
+    def ahead(self, progress: Progress) -> int:
+        """So many runs more are needed in any case (0 once stopped): a batch of this size wastes nothing."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Batch:
+    """The next runs after some progress, counted up: entry i is after i + 1 of them."""
+
+    runs: Counts
+    successes: Counts
+    undecided: Counts
+
+    @property
+    def possible(self) -> Counts:
+        """Successes if every undecided run is one."""
+        return self.successes + self.undecided
+
+
+def batch(progress: Progress, outcomes: ArrayLike) -> Batch:
+    values = np.asarray(outcomes)
+    if values.ndim != 1 or (values.size and not np.isin(values, (FAILURE, SUCCESS, UNDECIDED)).all()):
+        raise InvalidProblem("outcomes of runs are a list of 0 (failure), 1 (success) and 2 (undecided)")
+    return Batch(
+        progress.runs + np.arange(1, len(values) + 1),
+        progress.successes + np.cumsum(values == SUCCESS),
+        progress.undecided + np.cumsum(values == UNDECIDED),
+    )
+
+
+def advanced(progress: Progress, counted: Batch, index: int, stop: Stop | None) -> Progress:
+    """The progress after entry `index` of a batch."""
+    if not len(counted.runs):
+        return progress
+    return replace(
+        progress,
+        runs=int(counted.runs[index]),
+        successes=int(counted.successes[index]),
+        undecided=int(counted.undecided[index]),
+        stop=stop,
+    )
+
+
+def first(found: NDArray[np.bool_]) -> int:
+    """The index of the first True, or the length."""
+    return int(np.argmax(found)) if found.any() else len(found)
+
+
+def clipped(low: Fraction, high: Fraction, delta: Fraction) -> Interval:
+    return Interval(max(low, Fraction(0)), min(high, Fraction(1)), 1 - delta)
+
+
+def estimated(plan: Plan, progress: Progress) -> Estimated:
+    """The verdict."""
+    known = plan.interval(progress)
+    counts = {
+        "runs": progress.runs,
+        "successes": progress.successes,
+        "failures": progress.failures,
+        "undecided": progress.undecided,
+    }
+    return Estimated(known.low, known.high, known.confidence, counts)
+
+
+def share(delta: Fraction, questions: int) -> Fraction:
+    """The risk of each of many questions if the risk that any answer is wrong is to be delta (Bonferroni)."""
+    if questions < 1:
+        raise InvalidProblem(f"a family of {questions} questions")
+    return delta / questions
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Queue:
+    """Batches that have arrived too early; `next_run` is the index of the run that is waited for."""
+
+    next_run: int = 0
+    waiting: tuple[tuple[int, Outcomes], ...] = ()
+
+    def arrive(self, start: int, outcomes: ArrayLike) -> tuple[Queue, Outcomes]:
+        """Put in the outcomes of the runs from `start` on, take out those whose turn it is."""
+        values = np.asarray(outcomes, dtype=np.uint8)
+        waiting = sorted([*self.waiting, (start, values)], key=lambda item: (item[0], len(item[1])))
+        ready, next_run = [np.empty(0, dtype=np.uint8)], self.next_run
+        for position, (begin, part) in enumerate(waiting):
+            if begin < next_run or any(begin < s + len(o) for s, o in waiting[:position]):
+                raise InvalidProblem(f"run {begin} arrived twice")
+            if begin > next_run:
+                return Queue(next_run, tuple(waiting[position:])), np.concatenate(ready)
+            ready.append(part)
+            next_run += len(part)
+        return Queue(next_run), np.concatenate(ready)

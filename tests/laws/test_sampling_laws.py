@@ -1,0 +1,99 @@
+"""Laws of plans: batches, their order and unknown outcomes do not change what is right."""
+
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as some
+
+from surefoot.solve.sampling import Betting, Plan, Progress, Queue, Range, RewardProgress, Threshold, choose
+
+EPS, DELTA = Fraction(1, 8), Fraction(1, 10)
+NAMES = ("clopper-pearson", "clopper-pearson-fixed", "okamoto", "chen", "mixture", "spending")
+PLANS: list[Plan] = [choose(name, EPS, DELTA) for name in NAMES]
+PLANS.append(Threshold(Fraction(1, 3), EPS, DELTA))
+OWN_ORDER = PLANS[:4]  # the interval itself can only rise, not only the ends at each look
+
+outcomes = some.integers(0, 2**32).map(
+    lambda seed: np.random.default_rng(seed).choice(
+        3, size=400, p=[(0.89, 0.1, 0.01), (0.5, 0.49, 0.01), (0.3, 0.7, 0.0), (0.5, 0.3, 0.2)][seed % 4]
+    )
+)
+cuts = some.lists(some.integers(0, 400), max_size=8).map(lambda found: [0, *sorted(found), 400])
+
+
+@settings(max_examples=60, deadline=None)
+@given(some.sampled_from(PLANS), outcomes, cuts)
+def test_splitting_batches_changes_nothing(plan: Plan, row: np.ndarray, cut: list[int]) -> None:
+    whole = plan.consume(Progress(), row)
+    progress = Progress()
+    for begin, end in pairwise(cut):
+        progress = plan.consume(progress, row[begin:end])
+    assert progress == whole
+    assert plan.interval(progress) == plan.interval(whole)
+
+
+@settings(max_examples=60, deadline=None)
+@given(some.sampled_from(PLANS), outcomes, cuts, some.randoms())
+def test_the_order_in_which_batches_arrive_changes_nothing(
+    plan: Plan, row: np.ndarray, cut: list[int], random: object
+) -> None:
+    parts = [(begin, row[begin:end]) for begin, end in pairwise(cut) if begin < end]
+    random.shuffle(parts)  # type: ignore[attr-defined]
+    queue, progress, seen = Queue(), Progress(), []
+    for begin, part in parts:
+        queue, ready = queue.arrive(begin, part)
+        seen.extend(ready.tolist())
+        progress = plan.consume(progress, ready)
+    assert seen == row.tolist()
+    assert not queue.waiting
+    assert progress == plan.consume(Progress(), row)
+
+
+@settings(max_examples=60, deadline=None)
+@given(some.sampled_from(OWN_ORDER), outcomes, some.integers(0, 2**32))
+def test_undecided_runs_contain_whatever_they_would_have_been(plan: Plan, row: np.ndarray, seed: int) -> None:
+    known = plan.interval(plan.consume(Progress(), row))
+    coins = np.random.default_rng(seed).random(len(row)) < (seed % 5) / 4
+    resolved = plan.consume(Progress(), np.where(row == 2, coins, row))
+    assert resolved.stop is not None
+    inner = plan.interval(resolved)
+    assert known.low <= inner.low <= inner.high <= known.high
+
+
+@settings(max_examples=60, deadline=None)
+@given(some.sampled_from(OWN_ORDER), outcomes, some.integers(0, 400))
+def test_breaking_off_contains_what_would_have_come(plan: Plan, row: np.ndarray, end: int) -> None:
+    early, late = plan.consume(Progress(), row[:end]), plan.consume(Progress(), row)
+    assert early.runs == min(end, late.runs)
+    assert plan.interval(early).low <= plan.interval(late).low
+    assert plan.interval(early).high >= plan.interval(late).high
+
+
+@settings(max_examples=40, deadline=None)
+@given(some.sampled_from(PLANS), outcomes)
+def test_success_and_failure_are_treated_alike(plan: Plan, row: np.ndarray) -> None:
+    if isinstance(plan, Threshold):
+        return
+    progress = plan.consume(Progress(), row)
+    mirrored = plan.consume(Progress(), np.where(row == 2, 2, 1 - row))
+    assert (mirrored.runs, mirrored.successes, mirrored.stop) == (
+        progress.runs,
+        progress.failures,
+        progress.stop,
+    )
+    assert plan.interval(mirrored).low == 1 - plan.interval(progress).high
+
+
+@settings(max_examples=40, deadline=None)
+@given(some.integers(0, 2**32), cuts)
+def test_splitting_rewards_changes_nothing(seed: int, cut: list[int]) -> None:
+    generator = np.random.default_rng(seed)
+    low = generator.random(400)
+    high = np.minimum(1.0, low + np.where(generator.random(400) < 0.1, 0.3, 0.0))
+    plan = Betting(Range(Fraction(0), Fraction(1)), EPS, DELTA)
+    progress = RewardProgress()
+    for begin, end in pairwise(cut):
+        progress = plan.consume(progress, low[begin:end], high[begin:end])
+    assert progress == plan.consume(RewardProgress(), low, high)
