@@ -44,6 +44,11 @@ def whole(name: str, value: Any = None) -> dict[str, Any]:
     return {"name": name, "type": "int", **({} if value is None else {"value": value})}
 
 
+DOUBLING = [{"name": "f0", "type": "int", "parameters": [], "body": 1}]
+for _n in range(40):
+    _call = {"op": "call", "function": f"f{_n}", "args": []}
+    DOUBLING.append({"name": f"f{_n + 1}", "type": "int", "parameters": [], "body": op("+", _call, _call)})
+
 ALL = (
     Bad("empty", "", ": the file is empty; fix: check the path, or write the file again"),
     Bad("not-json", "{", ":1:2: not JSON: expecting property name enclosed in double quotes; fix: correct the syntax"),
@@ -110,6 +115,8 @@ ALL = (
     Bad("given-constant-unknown", constants(whole("N", 1)), "--const: the model has no constant `M`; fix: known names: `N`", {"M": "1"}),
     Bad("given-constant-unreadable", constants(whole("N")), "--const N:1:3: the text ends where a number, a name or `(` is expected; fix: write what is missing", {"N": "1+"}),
     Bad("functions-in-a-circle", assigns({"op": "call", "function": "f", "args": []}) | {"functions": [{"name": n, "type": "int", "parameters": [], "body": {"op": "call", "function": m, "args": []}} for n, m in ("fg", "gf")]}, ":/functions/1/body: function `f` calls itself; fix: recursive functions are not supported"),
+    Bad("functions-that-double", assigns({"op": "call", "function": "f40", "args": []}) | {"functions": DOUBLING}, ":/functions/3/body/left: functions are written out more than 2000 times; fix: call them less often in each other"),
+    Bad("transient-outside", model(automaton("main", edge(goes("here", assign("t", 7)))), variables=[X, variable("t", {"kind": "bounded", "base": "int", "lower-bound": 0, "upper-bound": 3}, 0, transient=True)]), f"{D0}/assignments/0/value: `t` is an integer, but this value is outside its bounds"),
     Bad("too-many-arguments", assigns({"op": "call", "function": "f", "args": [1]}) | {"functions": [{"name": "f", "type": "int", "parameters": [], "body": 1}]}, f"{D0}/assignments/0/value/args: `f` takes 0 arguments, not 1"),
     # edges and composition
     Bad("assigned-twice", model(automaton("main", edge(goes("here", assign("x", 1), assign("x", 2))))), f"{D0}/assignments/1/ref: `x` is assigned twice at once; fix: keep one of them"),

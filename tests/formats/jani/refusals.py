@@ -14,6 +14,18 @@ def value_of(expression):  # type: ignore[no-untyped-def]
     return model(automaton("main", edge(goes("here", assign("x", expression)))))
 
 
+def earning(exp, way, *edges, syncs=((("go", "go"), None),)):  # type: ignore[no-untyped-def]
+    """A reward of one automaton alone, or of two that move together."""
+    asked = asks({"op": "Emin", "exp": exp, "accumulate": [way], **REACH})["properties"]
+    rewards = [X, TRANSIENT, variable("toll", "real", 0, transient=True)]
+    if len(edges) == 1:
+        return model(automaton("main", *edges), variables=rewards, properties=asked)
+    pair = [
+        automaton(name, e, locations=("a", "b")) for name, e in zip(("left", "right"), edges, strict=True)
+    ]
+    return model(*pair, actions=("go",), syncs=syncs, variables=rewards, properties=asked)
+
+
 V = ":/automata/0/edges/0/destinations/0/assignments/0/value"
 
 REFUSALS = (
@@ -29,8 +41,13 @@ REFUSALS = (
     ("`time-progress`", model(automaton("main", locations=({"name": "here", "time-progress": {"exp": op("≤", "x", 1)}},))), ":/automata/0/locations/0/time-progress: `time-progress` needs a timed model; fix: only discrete models are read"),
     ("transient values that depend on transient variables", model(automaton("main", locations=({"name": "here", "transient-values": [assign("cost", op("+", "cost", 1))]},)), variables=[X, TRANSIENT]), ":/automata/0/locations/0/transient-values/0/value/left: a transient value that depends on a transient variable is not supported"),
     ("transient values from the locations of two automata", model(automaton("main", locations=({"name": "here", "transient-values": [assign("cost", 1)]},)), automaton("other", locations=({"name": "here", "transient-values": [assign("cost", 1)]},)), variables=[X, TRANSIENT]), ":/automata/1/locations/0: `cost` gets values in the locations of both `main` and `other`; fix: let one automaton set it"),
+    ("transient variables read after what they depend on has changed", model(automaton("main", edge(goes("here", assign("cost", "x"), assign("x", 3), assign("y", "cost", 1)))), variables=[X, TRANSIENT, variable("y", "real", 0)]), ":/automata/0/edges/0/destinations/0/assignments/2/value: `cost` is read after `x`, on which it depends, has changed"),
+    ("transient variables that another automaton assigns in the same step", model(automaton("left", PAYS, locations=("a", "b")), automaton("right", edge(goes("b", assign("y", "cost", 1)), source="a", action="go"), locations=("a", "b")), actions=("go",), syncs=[(("go", "go"), None)], variables=[X, TRANSIENT, variable("y", "real", 0)]), ":/automata/1/edges/0/destinations/0/assignments/0/value: `cost` is transient and assigned by another automaton in the same step"),
     ("rewards of steps over variables that are not transient", asks({"op": "Emin", "exp": "x", "accumulate": ["steps"], **REACH}), f"{Q}/values/exp: a reward of steps that depends on `x`, which is not transient; fix: tools disagree on whether it is read before or after the step; use `exit`"),
     ("a reward that two automata set in one step", asks({"op": "Emin", "exp": "cost", "accumulate": ["steps"], **REACH}) | model(automaton("left", PAYS, locations=("a", "b")), automaton("right", PAYS, locations=("a", "b")), actions=("go",), syncs=[(("go", "go"), None)], variables=[X, TRANSIENT], properties=asks({"op": "Emin", "exp": "cost", "accumulate": ["steps"], **REACH})["properties"]), f"{Q}/values/exp: two automata set this reward in one step; fix: let one of them set it"),
+    ("a reward that is set after what it depends on has changed", earning("cost", "steps", edge(goes("here", assign("x", 3), assign("cost", "x", 1)))), ":/automata/0/edges/0/destinations/0: a reward that is set after the variables it depends on have changed; fix: assign it with the lowest index"),
+    ("a reward of two automata that is not a sum", earning(op("*", "cost", "toll"), "steps", PAYS, edge(goes("b", assign("toll", 1)), source="a", action="go")), f"{Q}/values/exp: two automata set parts of this reward, which is not a sum; fix: use a sum"),
+    ("a reward of every step where no automaton takes part in every step", earning("x", "exit", edge(goes("b"), source="a", action="go"), edge(goes("b"), source="a", action="go"), syncs=[(("go", "go"), None), (("go", None), None), ((None, "go"), None)]), f"{Q}/values/exp: no choice of automata counts every synchronised step exactly once; fix: let one automaton take part in every synchronisation"),
     ("values at an instant that are not accumulated", asks({"op": "Emin", "exp": "x", **REACH}), f'{Q}/values: an expected value that is not accumulated is not supported; fix: add "accumulate": ["steps"] or ["exit"]'),
     ("rewards for ever", asks({"op": "Emin", "exp": 1, "accumulate": ["steps"]}), f"{Q}/values: a reward that is accumulated for ever is not supported; fix: add `reach`"),
     ("`time-instant`, `reward-instants`", asks({"op": "Emin", "exp": 1, "accumulate": ["steps"], "time-instant": 3}), f"{Q}/values/time-instant: `time-instant` is not supported; fix: use `reach` or `step-instant`"),

@@ -10,6 +10,7 @@ from surefoot.formats.jani.document import Node
 from surefoot.formats.jani.expressions import Scope, fits, read_raw, read_term, term_kind
 from surefoot.formats.jani.fold import fold
 from surefoot.formats.jani.instances import Cast, Instance
+from surefoot.formats.jani.transient import check_transient
 from surefoot.problem.environment import Update
 from surefoot.problem.names import location_key
 from surefoot.problem.show import brief, show
@@ -177,6 +178,7 @@ class Reader:
                     if not isinstance(row["ref"].value, str):
                         row["ref"].refuse("an assignment to a part of a transient array")
                     _require(row["value"], value, declared.kind, scope)
+                    check_transient(row["value"], root.value, value, declared.kind, scope.notes)
                     if name in latest:
                         row["ref"].fail(f"`{root.value}` is assigned twice at once", "keep one of them")
                     latest[name] = index, value
@@ -204,13 +206,14 @@ class Reader:
         values: dict[str, Term] = {}
         hidden: dict[str, str] = {}
         for raw, name in {**self.cast.names, **self.instance.names}.items():
-            if name in assigned:
+            overtaken = any(i < index for i in self._elsewhere(name))
+            if name in assigned and not overtaken:
                 since, term = assigned[name]
                 changed = [v for v in free_names(term) if self._is_written(v, since, index, written)]
                 values[raw] = term
                 if changed:
                     hidden[raw] = f"`{raw}` is read after `{changed[0]}`, on which it depends, has changed"
-            elif any(i < index for i in self._elsewhere(name)):
+            elif overtaken:
                 hidden[raw] = f"`{raw}` is transient and assigned by another automaton in the same step"
         if not values and not hidden:
             return self.scope
@@ -218,7 +221,7 @@ class Reader:
         return replace(self.scope, values=kept, hidden={**self.scope.hidden, **hidden})
 
     def _elsewhere(self, name: str) -> Iterable[int]:
-        is_transient = any(n == name and d.transient for n, d in self.cast.all_variables())
+        is_transient = name in self.cast.transients
         return self.writes.elsewhere(self.instance.component, name) if is_transient else ()
 
     def _is_written(self, name: str, since: int, until: int, written: Mapping[str, set[int]]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -21,6 +22,7 @@ from surefoot.problem.term import Apply, Const, Op, Term, Var, equal
 from surefoot.problem.validate.kinds import converted, describe, joined, kind_of, unbounded
 
 _Build: TypeAlias = Callable[[tuple[Term, ...]], Term]
+MOST_CALLS = 2_000  # of functions in one expression, written out one inside the other
 MOST_ELEMENTS = 100_000  # of one array that is built by `ac`, nested ones multiplied
 
 BINARY = {
@@ -82,6 +84,9 @@ class Scope:
     calls: tuple[str, ...] = ()  # functions that are being expanded
     repeats: int = 1  # how often the expression is written out by the arrays around it
     notes: set[str] = field(default_factory=set)
+    expanded: Counter[str] = field(
+        default_factory=Counter
+    )  # how often each function occurs in this expression
     outer: Mapping[str, Term] | None = None  # what names stand for outside of arrays and functions
 
     def within(self, values: Mapping[str, Term]) -> Scope:
@@ -97,6 +102,8 @@ class Scope:
 
 def read_term(node: Node, scope: Scope, *wanted: Kind) -> Term:
     """The term of an expression, folded; its kind has to be one of those wanted (if any is named)."""
+    if scope.functions:
+        scope = replace(scope, expanded=Counter())
     term = read_raw(node, scope)
     kind = term_kind(node, term, scope)
     if wanted and not any(fits(kind, w) for w in wanted):
@@ -126,7 +133,10 @@ def term_kind(node: Node, term: Term, scope: Scope) -> Kind:
     def unknown(name: str) -> InvalidProblem:
         return InvalidProblem(f"`{name}` is not declared", fix=did_you_mean(name, scope.kinds))
 
-    return kind_of(term, scope.kinds, node.place(), unknown)
+    try:
+        return kind_of(term, scope.kinds, "", unknown)
+    except InvalidProblem as error:
+        node.fail(error.what, error.fix)
 
 
 def read_raw(node: Node, scope: Scope, level: int = 0) -> Term:
@@ -273,6 +283,10 @@ def _call(node: Node, scope: Scope, level: int) -> Term:
     function = scope.functions[fields["function"].named(scope.functions, "function")]
     if function.name in scope.calls:
         node.refuse(f"function `{function.name}` calls itself", "recursive functions are not supported")
+    scope.expanded[function.name] += 1
+    if scope.expanded.total() > MOST_CALLS:
+        what = f"functions are written out more than {MOST_CALLS} times"
+        node.refuse(what, "call them less often in each other")
     given = fields["args"].entries()
     if len(given) != len(function.parameters):
         what = f"`{function.name}` takes {len(function.parameters)} arguments, not {len(given)}"

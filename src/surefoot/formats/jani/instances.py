@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from surefoot.formats.jani.declarations import Declared, read_functions, read_variables, unique
 from surefoot.formats.jani.document import Node
@@ -47,6 +47,7 @@ class Cast:
     instances: tuple[Instance, ...]
     variables: Mapping[str, Declared]
     names: Mapping[str, str]
+    transients: frozenset[str] = frozenset()  # unique names
 
     def all_variables(self) -> Iterable[tuple[str, Declared]]:
         """Every variable with its unique name, global ones first."""
@@ -101,7 +102,8 @@ def read_cast(
                 tuple(n.named(actions, "action") for n in enabling),
             )
         )
-    return Cast(tuple(instances), variables, outer)
+    cast = Cast(tuple(instances), variables, outer)
+    return replace(cast, transients=frozenset(n for n, d in cast.all_variables() if d.transient))
 
 
 def _components(automata: list[str]) -> list[str]:

@@ -13,8 +13,11 @@ from surefoot.formats.jani.document import Node
 from surefoot.formats.jani.expressions import Scope, read_term
 from surefoot.formats.jani.fold import fold
 from surefoot.formats.jani.instances import Cast, Instance
+from surefoot.problem.environment import Kind
 from surefoot.problem.names import location_key, location_name
+from surefoot.problem.semantics import conforms
 from surefoot.problem.term import TRUE, Apply, Const, Op, Term, Var, equal, free_names, ite
+from surefoot.problem.validate.kinds import describe, unbounded
 
 
 def location_test(instance: Instance, location: str) -> Term:
@@ -68,7 +71,17 @@ def _location_values(cast: Cast, instance: Instance, node: Node, scope: Scope) -
         if unique in found:
             row["ref"].fail(f"`{name}` gets two values in one location", "keep one of them")
         found[unique] = read_term(row["value"], scope, declared.kind)
+        check_transient(row["value"], name, found[unique], declared.kind, scope.notes)
     return found
+
+
+def check_transient(node: Node, name: str, value: Term, kind: Kind, notes: set[str]) -> None:
+    """A transient variable is nowhere stored, so that only constant values are compared with its bounds."""
+    if isinstance(value, Const):
+        if not conforms(value.value, kind):
+            node.fail(f"`{name}` is {describe(kind)}, but this value is outside its bounds")
+    elif kind != unbounded(kind):
+        notes.add(f"whether `{name}`, which is transient, stays within its bounds is not checked")
 
 
 def for_properties(cast: Cast, term: Term) -> Term:
