@@ -16,10 +16,10 @@ from surefoot.problem.network import Activation, Combine, Pairing
 from surefoot.solve.native.bounding.layout import Layout, straddles
 from surefoot.solve.native.bounding.lines import line, relaxed
 from surefoot.solve.native.bounding.rounding import radius, widened
-from surefoot.solve.native.bounding.substitute import Bounded, Wanted, substituted
+from surefoot.solve.native.bounding.substitute import Bounded, Wanted, entries_below
 from surefoot.solve.native.problem import Mask
 
-_CACHE = 2**16  # entries of one array of coefficients
+_CACHE = 2**15  # entries of one array of coefficients
 _PIECE = 2**20  # about the work of one piece of a batch
 _WORTH = 0.05  # a bound that gains less than this part of the width is not taken over
 _NEAR_ZERO = 2.0**-100  # more than a reader of certificates may lose by rounding
@@ -114,11 +114,11 @@ def _narrowed(found: Bounded, number: int, wanted: Wanted) -> Box:
         member, column = np.nonzero(both[members])
         first = np.concatenate([[0], np.cumsum(counts[members])[:-1]])
         position = np.arange(member.size) - first[member]
-        rows = np.zeros((members.size, most, width))
+        entries, signs = np.zeros((members.size, most), dtype=np.intp), np.zeros((members.size, most))
         is_low, entry = column < width, column % width
-        rows[member, position, entry] = np.where(is_low, 1.0, -1.0)
+        entries[member, position], signs[member, position] = entry, np.where(is_low, 1.0, -1.0)
         some = found.pick(members)
-        least = substituted(some, rows, number).minimum(some.boxes[0])[member, position]
+        least = entries_below(some, number, entries, signs).minimum(some.boxes[0])[member, position]
         at, above = members[member], ~is_low
         low[at[is_low], entry[is_low]] = np.maximum(low[at[is_low], entry[is_low]], least[is_low])
         high[at[above], entry[above]] = np.minimum(high[at[above], entry[above]], -least[above])

@@ -92,7 +92,7 @@ def _relu(source: int, box: Box) -> Relaxation:
         above = np.where(is_open, high / (high - low), below)
         ends = np.maximum(up(-down(above * low)), up(high - down(above * high)))
     constant = np.where(is_open, np.maximum(ends, SMALL), SMALL)
-    return Relaxation((source,), (below,), np.full_like(low, -SMALL), (above,), constant)
+    return Relaxation((source,), (below,), np.zeros_like(low), (above,), constant)
 
 
 def _value(shape: Shape, parameters: tuple[float, ...], x: Array) -> Array:

@@ -17,7 +17,6 @@ from surefoot.network.outward import TINY, Array, Box, down, gamma
 from surefoot.network.relaxation import Relaxation
 from surefoot.problem.network import Activation, Affine, Constant, Elementwise, Join, Node, Pick
 from surefoot.solve.native.bounding.layout import Layout
-from surefoot.solve.native.bounding.lines import SMALL
 from surefoot.solve.native.bounding.passes import scattered
 from surefoot.solve.native.problem import Mask
 
@@ -104,7 +103,7 @@ class Bounded:
             relaxations[value - 1] = replace(
                 given,
                 below=(np.where(movable, slopes, given.below[0]),),
-                below_constant=np.where(movable, -SMALL, given.below_constant),
+                below_constant=np.where(movable, 0.0, given.below_constant),
             )
         return replace(self, relaxations=relaxations)
 
@@ -213,8 +212,25 @@ def _times(coefficients: Array, vectors: Array) -> Array:
 
 def substituted(found: Bounded, rows: Array, value: int, trace: dict[int, Array] | None = None) -> Planes:
     """Planes below rows @ value over the input boxes."""
-    pending = _Pending(found, rows, value)
-    nodes = found.layout.network.nodes
+    return _finished(_Pending(found, rows, value), value, trace)
+
+
+def entries_below(found: Bounded, value: int, entry: NDArray[np.intp], sign: Array) -> Planes:
+    """Planes below sign * entry of a value, (batch, rows) of them; each sign is 1, -1, or 0 for nothing."""
+    node = found.layout.network.nodes[value - 1]
+    if not isinstance(node, Affine):
+        width = found.boxes[value].low.shape[-1]
+        return substituted(found, sign[..., None] * (entry[..., None] == np.arange(width)), value)
+    pending = _Pending(found, sign[..., None] * node.weights[entry], node.source)
+    size, fixed = found.cost(value)
+    _add_constant(pending, sign * node.bias[entry])
+    pending.slack = pending.slack + np.take_along_axis(size, entry, axis=1) + fixed
+    return _finished(pending, node.source, None)
+
+
+def _finished(pending: _Pending, value: int, trace: dict[int, Array] | None) -> Planes:
+    """Everything up to a value substituted."""
+    found, nodes = pending.found, pending.found.layout.network.nodes
     with np.errstate(all="ignore"):
         for number in range(value, 0, -1):
             taken = pending.coefficients.pop(number, None)
@@ -273,16 +289,18 @@ def _add_constant(pending: _Pending, amount: Array) -> None:
 
 def _relaxation(node: Relaxation, rows: Array, pending: _Pending) -> None:
     """Positive coefficients meet the function below, negative ones the function above."""
-    positive = np.maximum(rows, 0.0)
-    negative = rows - positive
-    below, above = _times(positive, node.below_constant), _times(negative, node.above_constant)
-    if (node.below_constant <= 0).all() and (node.above_constant >= 0).all():
-        size = -below - above
-    else:
-        size = _times(positive, np.abs(node.below_constant)) - _times(negative, np.abs(node.above_constant))
+    negative = np.minimum(rows, 0.0)
+    positive = rows - negative
+    met = _times(negative, node.above_constant)
+    size = -met if (node.above_constant >= 0).all() else -_times(negative, np.abs(node.above_constant))
+    if node.below_constant.any():
+        below = _times(positive, node.below_constant)
+        met = met + below
+        size = size + _times(positive, np.abs(node.below_constant))
     pending.slack = pending.slack + gamma(rows.shape[-1] + 3) * size + TINY
-    _add_constant(pending, below + above)
+    _add_constant(pending, met)
+    in_place = len(node.sources) == 1 and len(rows) == len(node.below_constant)
     for source, lower, upper in zip(node.sources, node.below, node.above, strict=True):
-        part = positive * lower[:, None]
-        part += negative * upper[:, None]  # exact: one of the two is zero
-        pending.add(source, part, True)
+        part = np.multiply(positive, lower[:, None], out=positive if in_place else None)
+        part += np.multiply(negative, upper[:, None], out=negative if in_place else None)
+        pending.add(source, part, True)  # the sum is exact: one of the two is zero
