@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from surefoot.encode.concrete import Candidate
 from surefoot.encode.expand import expand_scalar, opposite, undefined
@@ -119,6 +120,25 @@ class Encoded:
         return at_step(term, step)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Same:
+    """A problem that is equal to itself only: comparing terms would take longer than it saves."""
+
+    problem: Problem
+
+    def __hash__(self) -> int:
+        return id(self.problem)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.problem is self.problem
+
+
+@lru_cache(maxsize=2)
+def _built(same: _Same, rounding: bool) -> System:
+    """What is the same for runs of every length, kept for the next one."""
+    return build(same.problem, rounding)
+
+
 def unroll(
     problem: Problem,
     steps: int,
@@ -134,7 +154,7 @@ def unroll(
     """
     if (why := objection(problem)) is not None:
         raise Unsupported(why)
-    system = build(problem, rounding)
+    system = _built(_Same(problem), rounding)
     decides_last = decide_last or _asks_policy(problem.property, system)
     quantities: list[Quantity] = []
     constraints: list[Term] = [at_step(system.initial, 0)] if from_initial else []

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.network.outward import Array
+from surefoot.problem.network import Activation
 from surefoot.query.bounds import Interval, interval
 from surefoot.solve.native.bounding.substitute import Bounded
 from surefoot.solve.native.problem import Compiled, Mask, Opposed, conjunctions, opposed
@@ -26,6 +27,7 @@ class Goal:
     rows: Array
     of_set: tuple[NDArray[np.intp], ...]  # the rows that have to be <= 0 for each set
     opposed: dict[tuple[int, ...], Opposed]  # sets left out: one or two of their atoms hold nowhere
+    uses: Mask  # (sets, width): whose bounds count, of the last value that ReLUs read
 
 
 def goal(problem: Compiled, whole: Bounded) -> Goal:
@@ -41,15 +43,32 @@ def goal(problem: Compiled, whole: Bounded) -> Goal:
     sets = tuple(several for several in every if several not in pairs)
     count, both = len(problem.strict), np.flatnonzero(problem.equal)
     mirrored = {int(j): count + i for i, j in enumerate(both)}
-    return Goal(
-        sets,
-        np.concatenate([np.eye(count), -np.eye(count)[both]]),
-        tuple(
-            np.array([*several, *(mirrored[j] for j in several if j in mirrored)], dtype=np.intp)
-            for several in sets
-        ),
-        pairs,
+    rows = np.concatenate([np.eye(count), -np.eye(count)[both]])
+    of_set = tuple(
+        np.array([*several, *(mirrored[j] for j in several if j in mirrored)], dtype=np.intp)
+        for several in sets
     )
+    return Goal(sets, rows, of_set, pairs, _uses(whole, rows, of_set))
+
+
+def _uses(whole: Bounded, rows: Array, of_set: Sequence[NDArray[np.intp]]) -> Mask:
+    """Where some row of a set has a negative coefficient, and so meets the line above a ReLU.
+
+    The line below one needs no bounds: every slope from 0 to 1 will do.
+    """
+    last, trace = whole.layout.last, dict[int, Array]()
+    whole.below(rows, trace)
+    found = np.zeros((len(of_set), whole.boxes[last].low.shape[1]), dtype=np.bool_)
+    for number, node in enumerate(whole.layout.network.nodes, start=1):
+        if isinstance(node, Activation) and node.source == last and number in trace:
+            for several, uses in zip(of_set, found, strict=True):
+                uses |= (trace[number][0, several] < 0).any(axis=0)
+    return found
+
+
+def spare(sets: Goal, alive: Mask) -> Mask:
+    """Entries of the last value that ReLUs read, per box, whose bounds count for no living set."""
+    return ~np.asarray(alive.astype(np.float64) @ sets.uses > 0)
 
 
 def _least(sets: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]:

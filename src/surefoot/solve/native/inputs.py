@@ -16,7 +16,10 @@ from surefoot.query.query import Answer, Json, Proof, Query, Sat, Undecided, Uns
 from surefoot.solve.native.bounding.bounds import divides
 from surefoot.solve.native.cases import cases, parts_of, ties_reals
 from surefoot.solve.native.compile import compile_query
-from surefoot.solve.native.proof.literal import Literal, compiled, literals
+from surefoot.solve.native.goal import MOST
+from surefoot.solve.native.guess.candidates import Guesses, at_once
+from surefoot.solve.native.problem import conjunctions
+from surefoot.solve.native.proof.literal import Literal, compiled
 from surefoot.solve.native.proof.write import case as case_written
 from surefoot.solve.native.search import Search, run, start
 
@@ -33,8 +36,8 @@ class Inputs:
     seed: int
     batch: int
     proof: bool
-    waiting: list[Literal] | None = None  # cases of a certificate that are not refuted yet, in order
-    running: Search | None = None  # the search in the first of them
+    waiting: list[Literal] | None  # cases of a certificate that are not refuted yet, in order; None: no words
+    running: Search | Sat | None = None  # the search in the first of them
     refuted: list[Json] = field(default_factory=list)
     doubt: Undecided | None = None  # some case is refuted for real arithmetic only
 
@@ -70,8 +73,6 @@ class Inputs:
     def _with_proof(self, deadline: float) -> Answer | None:
         """The answer with its proof; None if what refutes the query cannot be put into a certificate."""
         if self.waiting is None:
-            self.waiting = literals(self.query, self.formulas, self.box)
-        if self.waiting is None:
             return None
         while self.waiting:
             if monotonic() > deadline:
@@ -80,8 +81,10 @@ class Inputs:
                 self.running = self.running or self._started(self.waiting[0], deadline)
             except Unsupported:
                 return None
+            if isinstance(self.running, Sat):
+                return self.running
             if self.running is None:
-                self.refuted.append(self.waiting[0].at_sight(self.query))
+                self.refuted.append(self.waiting[0].at_sight())
             else:
                 self.running.deadline = deadline
                 answer = self._refuted(self.waiting[0], self.running, run(self.running))
@@ -93,12 +96,16 @@ class Inputs:
         found = Proof(claim(self.query, self.formulas), "float32" if single else "real", tuple(self.refuted))
         return replace(self.doubt or Unsat(), proof=found)
 
-    def _started(self, case: Literal, deadline: float) -> Search | None:
+    def _started(self, case: Literal, deadline: float) -> Search | Sat | None:
         """The search in one case, None if nothing is left of it; `Unsupported`: it cannot have a proof."""
-        problem = compiled(self.query, case)
+        problem = compiled(case)
         if problem is None:
             return None
-        search = start(self.query, problem, self.batch, deadline, np.random.default_rng(self.seed), True)
+        random = np.random.default_rng(self.seed)
+        guesses = Guesses(self.query, problem, conjunctions(problem.tree, MOST), deadline, random)
+        if (found := at_once(guesses)) is not None:
+            return found
+        search = start(self.query, problem, self.batch, deadline, random, True)
         if not divides(search.plan, problem.low[None], problem.high[None]):
             raise Unsupported("a divisor that may be zero")
         return search

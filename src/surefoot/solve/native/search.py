@@ -33,7 +33,7 @@ from surefoot.solve.native.bounding.leaf import Refuted, all_linear, decide_set,
 from surefoot.solve.native.bounding.refute import contracted, empty
 from surefoot.solve.native.bounding.substitute import Bounded, together
 from surefoot.solve.native.bounding.views import merged, view
-from surefoot.solve.native.goal import Goal, failing, goal
+from surefoot.solve.native.goal import Goal, failing, goal, spare
 from surefoot.solve.native.guess.candidates import Guesses, among, attacked, chosen, exactly
 from surefoot.solve.native.guess.mixed import FEW_BENDS, MOST_BENDS
 from surefoot.solve.native.problem import Compiled, Mask, truth
@@ -43,7 +43,9 @@ from surefoot.solve.native.proof.regions import separated
 _MEMORY = 1_200_000_000  # bytes of open boxes
 _GIVEN_UP = 64  # boxes at the precision floor after which the search ends
 _REGIONS = 32  # sets that are looked at one by one before the search
-_LATER = 15  # boxes after which a thorough search for solutions costs no more than bounds have cost
+_SOON = 3  # boxes after which solutions are looked for by a few steps downhill
+_LATER = 15  # boxes after which the best points of a batch are moved downhill
+_MUCH_LATER = 127  # boxes after which a thorough search for solutions costs no more than bounds have cost
 _SMALL = 4  # boxes that take hardly longer if they are four times as many
 _FEW = 16  # points of a box that are looked at one by one
 _PATIENCE = 5  # splits after which a box that only rounding keeps open is left to real arithmetic
@@ -96,22 +98,26 @@ def run(s: Search) -> Answer:
             return Undecided(Why.MEMORY, f"{len(s.stack)} open boxes")
         if s.given_up >= _GIVEN_UP:
             break
-        is_root = not s.visited
+        visited = s.visited
         answer = _batch(s, s.stack.pop(s.batch))
         if answer is None and s.stack:
-            answer = _guessed(s, is_root)
+            answer = _guessed(s, visited)
         if answer is not None:
             return answer
         s.progress(f"native: {s.visited} boxes looked at, {len(s.stack)} open")
     return _end(s)
 
 
-def _guessed(s: Search, is_root: bool) -> Answer | None:
-    """Solutions by other means than bounds: what is cheap at once, the rest where bounds take longer."""
-    if is_root:
-        few = range(1, FEW_BENDS + 1)
-        return chosen(s.guesses, s.whole, few) or attacked(s.guesses, thorough=False)
-    return _attacked(s) if s.visited >= _LATER else None
+def _guessed(s: Search, visited: int) -> Answer | None:
+    """Solutions by other means than bounds: what is cheap at once, the rest where bounds take longer.
+
+    `visited`: how many boxes had been looked at before this batch.
+    """
+    if visited == 0:
+        return chosen(s.guesses, s.whole, range(1, FEW_BENDS + 1))
+    if visited < _SOON <= s.visited:
+        return attacked(s.guesses, thorough=False)
+    return _attacked(s) if s.visited >= _MUCH_LATER else None
 
 
 def _attacked(s: Search) -> Answer | None:
@@ -197,7 +203,7 @@ def _bounded(s: Search, part: Domains) -> Bounded:
     box, whole = part.box, s.whole.boxes[0]
     if not s.visited and np.array_equal(box.low, whole.low) and np.array_equal(box.high, whole.high):
         return s.whole
-    return bounded(s.plan, box.low, box.high, part.known)
+    return bounded(s.plan, box.low, box.high, part.known, spare(s.goal, part.alive))
 
 
 def _judged(s: Search, domains: Domains, found: Bounded) -> Answer | None:

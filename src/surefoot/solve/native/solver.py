@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 from time import monotonic
 from typing import ClassVar
@@ -19,7 +20,7 @@ from surefoot.solve.native.cases import cases
 from surefoot.solve.native.compile import compile_query
 from surefoot.solve.native.dual.route import Neurons, either
 from surefoot.solve.native.inputs import Inputs
-from surefoot.solve.native.proof.literal import compiled, literals
+from surefoot.solve.native.proof.literal import Literal, compiled, literals
 from surefoot.solve.native.witness import satisfied
 from surefoot.solve.protocol import Ask
 from surefoot.solve.remote import Question, remote_session
@@ -42,11 +43,11 @@ class Native:
 
     def objection(self, query: Query) -> str | None:
         try:
-            lowered, formulas, box = _normal_form(query)
-            if any(is_empty(b) for b in box.values()) or _is_plain(lowered.query, formulas, box):
+            form = _normal_form(query)
+            if any(is_empty(b) for b in form.box.values()) or _is_plain(form):
                 return None
-            for case, known in islice(_cases(lowered, formulas, box), 1):
-                compile_query(lowered.query, case, known)
+            for case, known in islice(_cases(form), 1):
+                compile_query(form.lowered.query, case, known)
         except Unsupported as error:
             return f"`native` cannot take this query: {error.what}; {error.fix}" if error.fix else error.what
         return None
@@ -70,12 +71,14 @@ def decide(
 ) -> Answer:
     """By neurons and by inputs in turn, whichever has an answer first."""
     deadline = monotonic() + seconds
-    lowered, formulas, box = _normal_form(query)
-    if any(is_empty(b) for b in box.values()):
-        return Inputs(lowered.query, formulas, box, seed, batch, proof)(deadline)
-    by_neurons = Neurons(lowered.query, formulas, seed=seed, batch=batch)
-    by_inputs = Inputs(lowered.query, formulas, box, seed, batch, proof)
-    return _lifted(query, lowered, either(by_neurons, by_inputs, deadline))
+    form = _normal_form(query)
+    asked, formulas = form.lowered.query, form.formulas
+    waiting = None if form.cases is None else list(form.cases)
+    by_inputs = Inputs(asked, formulas, form.box, seed, batch, proof, waiting)
+    if any(is_empty(b) for b in form.box.values()):
+        return by_inputs(deadline)
+    by_neurons = Neurons(asked, formulas, seed=seed, batch=batch)
+    return _lifted(query, form.lowered, either(by_neurons, by_inputs, deadline))
 
 
 def _lifted(query: Query, lowered: Lowered, answer: Answer) -> Answer:
@@ -88,24 +91,47 @@ def _lifted(query: Query, lowered: Lowered, answer: Answer) -> Answer:
     return Undecided(Why.NUMERICS, "a solution of the lowered query does not satisfy the query")
 
 
-def _normal_form(query: Query) -> tuple[Lowered, tuple[Formula, ...], dict[str, Interval]]:
+@dataclass(frozen=True, slots=True, eq=False)
+class _Form:
+    """A lowered query, its formulas and bounds, and the cases of a certificate about it."""
+
+    lowered: Lowered
+    formulas: tuple[Formula, ...]
+    box: dict[str, Interval]
+    cases: tuple[Literal, ...] | None
+
+
+def _normal_form(query: Query) -> _Form:
+    try:
+        return _latest_form(query)
+    except TypeError:  # a constant that cannot be hashed
+        return _form(query)
+
+
+@lru_cache(maxsize=1)
+def _latest_form(query: Query) -> _Form:
+    """The query that somebody asks about is often the one that was looked at for objections just before."""
+    return _form(query)
+
+
+def _form(query: Query) -> _Form:
     lowered = lower(query)
     whole = whole_names(lowered.query.quantities)
     formulas = tuple(sharpen(normal(c), whole) for c in lowered.query.constraints)
-    return lowered, formulas, declared(lowered.query.quantities)
+    box = declared(lowered.query.quantities)
+    found = literals(lowered.query, formulas, box)
+    return _Form(lowered, formulas, box, None if found is None else tuple(found))
 
 
-def _is_plain(query: Query, formulas: tuple[Formula, ...], box: dict[str, Interval]) -> bool:
+def _is_plain(form: _Form) -> bool:
     """Whether the query is one case as it stands: then no case of it is refused."""
-    found = literals(query, formulas, box) or []
     try:
-        return len(found) == 1 and compiled(query, found[0]) is not None
+        return form.cases is not None and len(form.cases) == 1 and compiled(form.cases[0]) is not None
     except Unsupported:
         return False
 
 
-def _cases(
-    lowered: Lowered, formulas: tuple[Formula, ...], box: dict[str, Interval]
-) -> Iterator[tuple[tuple[Formula, ...], dict[str, Interval]]]:
-    outputs = frozenset(name for call in lowered.query.calls for name in call.outputs)
-    return cases(formulas, box, whole_names(lowered.query.quantities), outputs)
+def _cases(form: _Form) -> Iterator[tuple[tuple[Formula, ...], dict[str, Interval]]]:
+    query = form.lowered.query
+    outputs = frozenset(name for call in query.calls for name in call.outputs)
+    return cases(form.formulas, form.box, whole_names(query.quantities), outputs)

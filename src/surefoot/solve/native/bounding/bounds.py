@@ -12,7 +12,17 @@ import numpy as np
 
 from surefoot.network.interval import node_interval
 from surefoot.network.outward import Array, Box
-from surefoot.problem.network import Activation, Combine, Pairing
+from surefoot.problem.network import (
+    Activation,
+    Affine,
+    Combine,
+    Constant,
+    Elementwise,
+    Join,
+    Pairing,
+    Pick,
+    Shape,
+)
 from surefoot.solve.native.bounding.layout import Layout, straddles
 from surefoot.solve.native.bounding.lines import line, relaxed
 from surefoot.solve.native.bounding.rounding import radius, widened
@@ -22,6 +32,8 @@ from surefoot.solve.native.problem import Mask
 _CACHE = 2**15  # entries of one array of coefficients
 _PIECE = 2**20  # about the work of one piece of a batch
 _WORTH = 0.05  # a bound that gains less than this part of the width is not taken over
+_FAR_BELOW = 2.0**120  # far below the largest float32 number
+_COLUMNS = 2**20  # with fewer the float32 roundings of a sum do not double it
 _NEAR_ZERO = 2.0**-100  # more than a reader of certificates may lose by rounding
 
 
@@ -31,9 +43,14 @@ def pieces(plan: Layout, count: int) -> list[slice]:
     return [slice(start, min(start + step, count)) for start in range(0, count, step)]
 
 
-def bounded(plan: Layout, low: Array, high: Array, known: Mapping[int, Box]) -> Bounded:
-    """Bounds of all values over a batch of boxes; `known`: valid bounds of some values."""
-    return _bounded(plan, Box(low, high), known, None)
+def bounded(
+    plan: Layout, low: Array, high: Array, known: Mapping[int, Box], spare: Mask | None = None
+) -> Bounded:
+    """Bounds of all values over a batch of boxes; `known`: valid bounds of some values.
+
+    `spare`: entries of the last value read by ReLUs that are not worth it while others before are open.
+    """
+    return _bounded(plan, Box(low, high), known, None, spare)
 
 
 def mirrored(plan: Layout, box: Box, known: Mapping[int, Box], wanted: Mapping[int, Wanted]) -> Bounded:
@@ -54,7 +71,11 @@ def replaced(found: Bounded, value: int, box: Box, used: Wanted) -> Bounded:
 
 
 def _bounded(
-    plan: Layout, first: Box, known: Mapping[int, Box], wanted: Mapping[int, Wanted] | None
+    plan: Layout,
+    first: Box,
+    known: Mapping[int, Box],
+    wanted: Mapping[int, Wanted] | None,
+    spare: Mask | None = None,
 ) -> Bounded:
     found = Bounded(plan, [first], [])
     kept = frozenset(plan.kept)
@@ -66,11 +87,22 @@ def _bounded(
         found.boxes.append(box)
         if number in kept and number not in plan.plain:
             is_open = open_entries(plan, number, box)
+            if spare is not None and number == plan.last:
+                is_open &= ~(spare & _bent(found, number)[:, None])
             rows = Wanted(is_open, is_open) if wanted is None else wanted.get(number)
             if rows is not None and (rows.low.any() or rows.high.any()):
                 narrow = _narrowed(found, number, rows)
                 found.boxes[number], found.used[number] = _kept(plan, number, box, narrow, rows)
     return found
+
+
+def _bent(found: Bounded, number: int) -> Mask:
+    """The boxes in which some activation before a value is not linear."""
+    bent = np.zeros(len(found.boxes[0].low), dtype=np.bool_)
+    for value in found.layout.kept:
+        if value < number:
+            bent |= open_entries(found.layout, value, found.boxes[value]).any(axis=1)
+    return bent
 
 
 def _kept(plan: Layout, number: int, before: Box, after: Box, rows: Wanted) -> tuple[Box, Wanted]:
@@ -127,7 +159,31 @@ def _narrowed(found: Bounded, number: int, wanted: Wanted) -> Box:
 
 def overflows(plan: Layout, low: Array, high: Array) -> bool:
     """Whether a float32 evaluation may leave the range of its numbers."""
+    if _stays_small(plan, low, high):
+        return False
     return not all(np.isfinite(by).all() for by in _by_intervals(plan, low, high).radii.values())
+
+
+def _stays_small(plan: Layout, low: Array, high: Array) -> bool:
+    """Whether the largest row of weights of each layer already shows that no number gets near the range."""
+    sizes = [float(np.maximum(np.abs(low), np.abs(high)).max(initial=0.0))]
+    for number, node in enumerate(plan.network.nodes, start=1):
+        match node:
+            case Affine(source) if node.weights.shape[1] < _COLUMNS:
+                weights, bias = plan.absolute[number]
+                size = float(weights.sum(axis=1).max()) * sizes[source] + float(bias.max())
+            case Elementwise(source, Constant.ADD, constant):
+                size = sizes[source] + float(np.abs(constant).max())
+            case Activation(source, Shape.RELU):
+                size = sizes[source]
+            case Pick(source):
+                size = sizes[source]
+            case Join(several):
+                size = max(sizes[source] for source in several)
+            case _:
+                return False
+        sizes.append(2.0 * size + 1.0)  # more than enough for all roundings, those of float32 included
+    return all(size < _FAR_BELOW for size in sizes)
 
 
 def divides(plan: Layout, low: Array, high: Array) -> bool:

@@ -35,6 +35,7 @@ class Layout:
     inputs: frozenset[int]  # ... of which these are the input vectors of calls
     signs: frozenset[int]  # values that are read by ReLUs and linear nodes only: their signs count
     certified: bool  # only relaxations that a certificate can name
+    last: int  # of the values that count only by their sign the one that no other depends on, or 0
 
 
 def layout(
@@ -65,7 +66,16 @@ def layout(
     best, widest = frozenset(plain | direct), max(network.widths())
     signs = frozenset(kept) - _measured(network)
     return Layout(
-        network, tuple(sorted(kept)), best, absolute, widest, rounded or {}, inputs, signs, certified
+        network,
+        tuple(sorted(kept)),
+        best,
+        absolute,
+        widest,
+        rounded or {},
+        inputs,
+        signs,
+        certified,
+        max(kept, default=0) if max(kept, default=0) in signs - best else 0,
     )
 
 

@@ -65,10 +65,13 @@ def descend(
     best, worst = points.copy(), np.full(len(points), np.inf)
     scale = np.ones(len(problem.strict))
     momentum = np.zeros_like(points)
+    far = bool(problem.whole.any()) or not problem.free.all()
+    moves = far or bool(problem.single.any())
     for step in range(steps):
         values = forward(problem.network, points)
-        rounded = settled(problem, points) if problem.grid.any() or not problem.free.all() else points
-        outputs = values[-1] if rounded is points else forward(problem.network, rounded)[-1]
+        rounded = settled(problem, points) if moves else points
+        # That inputs are float32 numbers hardly changes the outputs, and solutions are checked exactly.
+        outputs = forward(problem.network, rounded)[-1] if far else values[-1]
         found = np.nan_to_num(violation(problem, outputs), nan=np.inf)
         better = found < worst
         best[better], worst[better] = rounded[better], found[better]
@@ -82,6 +85,14 @@ def descend(
         rate = first_rate * (1.0 - step / steps) ** 2 + 1e-4
         points = np.clip(points - rate * width * np.clip(momentum, -1, 1), low, high)
     return best, worst
+
+
+def sampled(problem: Compiled, random: np.random.Generator) -> Array | None:
+    """The best of some points, if it satisfies the formula in floats."""
+    points = settled(problem, starts(problem, random, _RESTARTS))
+    found = np.nan_to_num(violation(problem, forward(problem.network, points)[-1]), nan=np.inf)
+    best = int(np.argmin(found))
+    return points[best] if found[best] <= 0 else None
 
 
 def _pull(problem: Compiled, outputs: Array) -> Array:

@@ -13,7 +13,7 @@ from surefoot.problem.meaning.evaluate import Undefined
 from surefoot.query.query import Query, Sat
 from surefoot.solve.native.bounding.passes import forward
 from surefoot.solve.native.bounding.substitute import Bounded
-from surefoot.solve.native.guess.attack import attack, descend, settled, violation
+from surefoot.solve.native.guess.attack import attack, descend, sampled, settled, violation
 from surefoot.solve.native.guess.mixed import choices
 from surefoot.solve.native.guess.vertex import corners
 from surefoot.solve.native.problem import Compiled
@@ -21,6 +21,7 @@ from surefoot.solve.native.witness import assigned, columns, inside, satisfied
 
 _TRIES = 4  # candidates of a batch that are evaluated exactly
 _DOWNHILL = 32  # candidates of a batch that are moved downhill
+_POLISH = 10  # steps by which a solution is moved inside
 _EDGES = 2  # best points, and sets, for which corners are computed
 _ALMOST = 1e-3  # of the largest atom: a point that fails by less is near a solution, if there is one
 _DIGITS = (None, 12, 6)  # to which a corner is rounded: the program's own rounding may miss a tie
@@ -41,6 +42,12 @@ class Guesses:
         """The inputs that stand for the slack of an output."""
         own = {quantity.name for quantity in self.problem.quantities}
         return [i for i, name in enumerate(self.problem.names) if name not in own]
+
+
+def at_once(g: Guesses) -> Sat | None:
+    """A solution near one of some points, before anything is bounded."""
+    point = sampled(g.problem, g.random)
+    return None if point is None else _solution(g, point)
 
 
 def attacked(g: Guesses, thorough: bool) -> Sat | None:
@@ -118,7 +125,7 @@ def _solution(g: Guesses, point: Array) -> Sat | None:
     jitter = 1e-3 * (high - low) * (g.random.random((16, len(low))) - 0.5)
     jitter[0] = 0.0
     points, worst = descend(
-        problem, g.sets, np.clip(start + jitter, low, high), low, high, steps=20, first_rate=0.03
+        problem, g.sets, np.clip(start + jitter, low, high), low, high, steps=_POLISH, first_rate=0.03
     )
     best = int(np.argmin(worst))
     answer = exactly(g, points[best]) if worst[best] <= 0 else None

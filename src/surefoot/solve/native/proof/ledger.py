@@ -56,7 +56,8 @@ def confirm(
     alive = domains.alive.copy()
     trials = {v.number: refutation(v, found) for v in views}
     pending = np.flatnonzero(~(alive & ~refuted).any(axis=1))
-    for level in (_inherited, _fewer, _all) if pending.size else ():
+    inherits = any(np.isfinite(box.low).any() for box in domains.known.values())
+    for level in (_inherited, _fewer, _all)[0 if inherits else 1 :] if pending.size else ():
         part = level(ledger, domains, found, trials, alive, pending)
         closed = np.ones(pending.size, dtype=np.bool_)
         for number, trial in trials.items():

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Real
@@ -30,6 +31,7 @@ Choices = tuple[tuple[int, int], ...]
 class Literal:
     """One case: choices, what is left of the formula, bounds. `closed`: it contradicts itself at sight."""
 
+    query: Query
     choices: Choices
     parts: tuple[Formula, ...]
     known: Mapping[str, Interval]
@@ -44,9 +46,9 @@ class Literal:
             found["define"] = [list(equation) for equation in equations]
         return found
 
-    def at_sight(self, query: Query) -> Json:
+    def at_sight(self) -> Json:
         """The case of a certificate where there is nothing to search."""
-        equations = () if self.closed else dependence(query, self.parts).equations
+        equations = () if self.closed else dependence(self.query, self.parts).equations
         return {**self.frame(equations), "atoms": [], "sets": [], "steps": []}
 
 
@@ -70,7 +72,7 @@ def literals(query: Query, formulas: Iterable[Formula], box: Mapping[str, Interv
         closed = AnyOf() in parts or any(is_empty(b) for b in _bounds(parts, box, outputs).values())
         place = None if closed else _chosen(parts, definable)
         if place is None:
-            found.append(Literal(choices, parts, known, closed))
+            found.append(Literal(query, choices, parts, known, closed))
             continue
         rest, options = parts[:place] + parts[place + 1 :], parts[place]
         assert isinstance(options, AnyOf)
@@ -81,14 +83,15 @@ def literals(query: Query, formulas: Iterable[Formula], box: Mapping[str, Interv
     return found
 
 
-def compiled(query: Query, case: Literal) -> Compiled | None:
+@lru_cache(maxsize=1)
+def compiled(case: Literal) -> Compiled | None:
     """The problem to search; None if nothing satisfies the case, at sight.
 
     `Unsupported` says why a certificate cannot speak about it.
     """
     if case.closed:
         return None
-    problem = compile_query(query, case.parts, _known(query, case), literal=True)
+    problem = compile_query(case.query, case.parts, _known(case.query, case), literal=True)
     if problem is None or not ways(problem.tree):
         return None
     if problem.curtailed or ways(problem.tree) > MOST:
