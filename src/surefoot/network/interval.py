@@ -62,6 +62,9 @@ def _affine(node: Affine, boxes: Sequence[Box]) -> Box:
     error = gamma(weights.shape[1] + 2)  # of each product with its sums, the bias included
     middle = centre @ weights.T + bias
     spread = (radius + error * (np.abs(centre) + radius)) @ np.abs(weights).T + error * np.abs(bias) + TINY
+    low, high = middle - spread, middle + spread
+    if np.isfinite(low).all() and np.isfinite(high).all():
+        return Box(low, high)  # `error` has room for the rounding of these two as well
     # A middle that overflowed says nothing on either side; finite minus infinite is caught by `outward`.
     middle = np.where(np.isfinite(middle), middle, np.nan)
     return outward(middle - spread, middle + spread)

@@ -18,6 +18,10 @@ Array: TypeAlias = NDArray[np.float64]
 
 UNIT = 2.0**-53  # relative error of one rounding to nearest
 TINY = 2.0**-900
+_STEP, _LEAST = (
+    2.0**-52,
+    2.0**-1000,
+)  # a step of one unit in the last place; several times faster than nextafter
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,15 +60,15 @@ def input_box(width: int, low: object, high: object) -> Box:
 
 
 def up(x: Array) -> Array:
-    """The next float64 above."""
-    above: Array = np.nextafter(x, np.inf)
-    return above
+    """The next float64 above, or the one after that."""
+    above: Array = x + (np.abs(x) * _STEP + _LEAST)
+    return above if np.isfinite(above).all() else np.nextafter(x, np.inf)
 
 
 def down(x: Array) -> Array:
-    """The next float64 below."""
-    below: Array = np.nextafter(x, -np.inf)
-    return below
+    """The next float64 below, or the one before that."""
+    below: Array = x - (np.abs(x) * _STEP + _LEAST)
+    return below if np.isfinite(below).all() else np.nextafter(x, -np.inf)
 
 
 def gamma(operations: int) -> float:

@@ -43,10 +43,9 @@ from surefoot.solve.native.proof.regions import separated
 _MEMORY = 1_200_000_000  # bytes of open boxes
 _GIVEN_UP = 64  # boxes at the precision floor after which the search ends
 _REGIONS = 32  # sets that are looked at one by one before the search
-_SOON = 3  # boxes after which solutions are looked for by a few steps downhill
 _LATER = 15  # boxes after which the best points of a batch are moved downhill
-_MUCH_LATER = 127  # boxes after which a thorough search for solutions costs no more than bounds have cost
-_SMALL = 4  # boxes that take hardly longer if they are four times as many
+_AFTER = (1, 3, 127)  # boxes after which more is tried to guess a solution: it costs less than their bounds
+_FULL, _NEURONS = 32, 400  # boxes of a network with so many neurons that take hardly longer than one
 _FEW = 16  # points of a box that are looked at one by one
 _PATIENCE = 5  # splits after which a box that only rounding keeps open is left to real arithmetic
 REALS_ONLY = "holds in real arithmetic; float32 rounding may break it"
@@ -65,7 +64,7 @@ class Search:
     ledger: Ledger | None
     whole: Bounded  # bounds over the whole box
     progress: Callable[[str], None] = lambda text: None
-    attacked: bool = False  # with all steps; before, a few are tried
+    guessed: int = 0  # how many kinds of guesses were tried
     given_up: int = 0
     visited: int = 0
     in_reals: bool = False  # some box was closed for real arithmetic only
@@ -98,34 +97,37 @@ def run(s: Search) -> Answer:
             return Undecided(Why.MEMORY, f"{len(s.stack)} open boxes")
         if s.given_up >= _GIVEN_UP:
             break
-        visited = s.visited
         answer = _batch(s, s.stack.pop(s.batch))
         if answer is None and s.stack:
-            answer = _guessed(s, visited)
+            answer = _guessed(s)
         if answer is not None:
             return answer
         s.progress(f"native: {s.visited} boxes looked at, {len(s.stack)} open")
     return _end(s)
 
 
-def _guessed(s: Search, visited: int) -> Answer | None:
-    """Solutions by other means than bounds: what is cheap at once, the rest where bounds take longer.
-
-    `visited`: how many boxes had been looked at before this batch.
-    """
-    if visited == 0:
-        return chosen(s.guesses, s.whole, range(1, FEW_BENDS + 1))
-    if visited < _SOON <= s.visited:
-        return attacked(s.guesses, thorough=False)
-    return _attacked(s) if s.visited >= _MUCH_LATER else None
+def _guessed(s: Search) -> Answer | None:
+    """Solutions by other means than bounds: what is cheap at once, the rest where bounds take longer."""
+    if s.guessed >= len(_AFTER) or s.visited < _AFTER[s.guessed]:
+        return None
+    s.guessed += 1
+    match s.guessed:
+        case 1:
+            return chosen(s.guesses, s.whole, range(1, FEW_BENDS + 1))
+        case 2:
+            more = range(FEW_BENDS + 1, MOST_BENDS + 1)
+            return attacked(s.guesses, thorough=False) or chosen(s.guesses, s.whole, more)
+        case _:
+            return attacked(s.guesses, thorough=True)
 
 
 def _attacked(s: Search) -> Answer | None:
-    if s.attacked:
-        return None
-    s.attacked = True
-    more = range(FEW_BENDS + 1, MOST_BENDS + 1)
-    return chosen(s.guesses, s.whole, more) or attacked(s.guesses, thorough=True)
+    """All guesses that have not been made."""
+    s.visited = max(s.visited, *_AFTER)
+    while s.guessed < len(_AFTER):
+        if (answer := _guessed(s)) is not None:
+            return answer
+    return None
 
 
 def _end(s: Search) -> Answer:
@@ -279,9 +281,18 @@ def _branch(s: Search, rest: Domains, slopes: Array, straight: Mask, shrunk: Mas
         else:
             s.stack.push(points)
     if kept:
-        again = int(s.visited > 1 and len(kept) + len(s.stack) <= _SMALL)
+        again = _again(s, len(kept) + len(s.stack))
         _split(s, rest.pick(kept), able[kept], slopes[kept], again)
     return None
+
+
+def _again(s: Search, count: int) -> int:
+    """How many times more to halve every box: the fixed cost of a batch is that of many small boxes."""
+    neurons: int = sum(s.whole.boxes[v].low.shape[1] for v in s.plan.kept)
+    room = _FULL * _NEURONS // max(neurons, _NEURONS)
+    if s.visited == 1:
+        return int(room >= 4)  # most boxes that are not refuted at once are in four parts
+    return max(0, (room // count).bit_length() - 2)
 
 
 def _is_new_point(s: Search, rest: Domains, index: int, able: bool, bent: bool) -> bool:

@@ -136,11 +136,16 @@ def _narrowed(found: Bounded, number: int, wanted: Wanted) -> Box:
     width = box.low.shape[1]
     both = np.concatenate([wanted.low, wanted.high], axis=1)
     counts = both.sum(axis=1)
+    together = len(counts) * int(counts.max()) * found.layout.widest <= _CACHE
     order = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]
+    order = np.arange(len(counts)) if together else order
+    for value in found.layout.absolute:
+        if value < number:
+            found.cost(value)  # once for all members
     low, high = box.low.copy(), box.high.copy()
     start = 0
     while start < order.size:
-        most = int(counts[order[start]])
+        most = int(counts.max() if together else counts[order[start]])
         members = order[start : start + max(1, _CACHE // (most * found.layout.widest))]
         start += members.size
         member, column = np.nonzero(both[members])
@@ -149,7 +154,7 @@ def _narrowed(found: Bounded, number: int, wanted: Wanted) -> Box:
         entries, signs = np.zeros((members.size, most), dtype=np.intp), np.zeros((members.size, most))
         is_low, entry = column < width, column % width
         entries[member, position], signs[member, position] = entry, np.where(is_low, 1.0, -1.0)
-        some = found.pick(members)
+        some = found if together else found.pick(members)
         least = entries_below(some, number, entries, signs).minimum(some.boxes[0])[member, position]
         at, above = members[member], ~is_low
         low[at[is_low], entry[is_low]] = np.maximum(low[at[is_low], entry[is_low]], least[is_low])

@@ -36,6 +36,7 @@ class Best:
 
     plane: Planes
     value: Array
+    height: Array  # the minimum but for all roundings
     row: Array
     slopes: dict[int, Array]  # of the functions below ReLUs that the plane rests on, by value
     gain: Array  # per input, how much a narrower input would straighten
@@ -87,7 +88,7 @@ def improved(found: Bounded, rows: Array, share: Array, scale: Array, steps: int
                 np.where(chosen, climb.slopes, best_slopes),
             )
         if step + 1 == steps or (height > lost).all():
-            best = _rigorous(climb, best_row, best_slopes)
+            best = _rigorous(climb, height, best_row, best_slopes)
             if step + 1 == steps or (best.value > 0).all():
                 return best
             lost = np.maximum(2.0 * (height - best.value), 0.0)
@@ -98,12 +99,13 @@ def improved(found: Bounded, rows: Array, share: Array, scale: Array, steps: int
     raise AssertionError("there is a last step")
 
 
-def _rigorous(climb: _Climb, row: Array, slopes: Array) -> Best:
+def _rigorous(climb: _Climb, height: Array, row: Array, slopes: Array) -> Best:
     given = {value: slopes[:, part] for value, part in climb.parts.items()}
     trace: dict[int, Array] = {}
     found = climb.found.with_slopes(given)
     plane = found.below(row[:, None], trace)
-    return Best(plane, plane.minimum(found.boxes[0])[:, 0], row, below_slopes(found), _gain(found, trace))
+    value = plane.minimum(found.boxes[0])[:, 0]
+    return Best(plane, value, height, row, below_slopes(found), _gain(found, trace))
 
 
 def _climb(found: Bounded) -> _Climb:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from surefoot.network.outward import Array, Box, gamma
+from surefoot.network.outward import Array, Box, down, gamma, up
 from surefoot.network.rounding import LARGEST, SMALLEST, UNIT32
 from surefoot.problem.network import Activation, Affine, Combine, Elementwise, Node, Pairing, Shape
 
@@ -77,5 +77,5 @@ def _up(value: Array, operations: int) -> Array:
 def widened(box: Box, by: Array) -> Box:
     """The box with a radius added on both sides, rounded outward."""
     with np.errstate(all="ignore"):
-        low, high = np.nextafter(box.low - by, -np.inf), np.nextafter(box.high + by, np.inf)
+        low, high = down(box.low - by), up(box.high + by)
     return Box(np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high))

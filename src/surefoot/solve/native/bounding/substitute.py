@@ -115,9 +115,15 @@ class Bounded:
         """The bounds of some members of the batch."""
         boxes = [Box(b.low[index], b.high[index]) for b in self.boxes]
         relaxations = [r and _picked(r, index) for r in self.relaxations]
-        radii = {v: r[index] for v, r in self.radii.items()}
         return Bounded(
-            self.layout, boxes, relaxations, radii, {v: w.pick(index) for v, w in self.used.items()}
+            self.layout,
+            boxes,
+            relaxations,
+            {v: r[index] for v, r in self.radii.items()},
+            {v: w.pick(index) for v, w in self.used.items()},
+            {v: m[index] for v, m in self.magnitudes.items()},
+            {v: e[index] for v, e in self.effects.items()},
+            {v: (size[index], fixed[index]) for v, (size, fixed) in self.costs.items()},
         )
 
 
@@ -222,9 +228,9 @@ def entries_below(found: Bounded, value: int, entry: NDArray[np.intp], sign: Arr
         width = found.boxes[value].low.shape[-1]
         return substituted(found, sign[..., None] * (entry[..., None] == np.arange(width)), value)
     pending = _Pending(found, sign[..., None] * node.weights[entry], node.source)
-    size, fixed = found.cost(value)
     _add_constant(pending, sign * node.bias[entry])
-    pending.slack = pending.slack + np.take_along_axis(size, entry, axis=1) + fixed
+    # Weights times 1 or -1 are exact; what is left is the rounding of a float32 evaluation.
+    pending.slack = pending.slack + np.take_along_axis(found.effect(value), entry, axis=1) + TINY
     return _finished(pending, node.source, None)
 
 

@@ -15,6 +15,7 @@ from surefoot.solve.native.goal import Goal, holding
 from surefoot.solve.native.problem import Mask
 
 _STEPS = 14  # of improvement of a plane
+_STEPS_ALONE = 8  # where it is below a single row, so that there are no multipliers to improve
 _SLOPE = 0.1  # how much the slope of a plane counts for the choice of a split
 
 
@@ -75,7 +76,8 @@ def _by_many(sets: Goal, made: View, some: Bounded, part: Planes, least: Array, 
     idle = holding(sets, some)[:, rows] if rows.size > 1 else np.zeros((len(box.low), 1), dtype=np.bool_)
     share, scale = multipliers(part, box, idle)
     plane = combined(part, share * scale, box)
-    best = improved(some, sets.rows[rows], share, scale, _STEPS)
+    steps = _STEPS if rows.size > 1 else _STEPS_ALONE
+    best = improved(some, sets.rows[rows], share, scale, steps)
     plane, value = better(plane, plane.minimum(box)[:, 0], best.plane, best.value)
     every = Planes(
         np.concatenate([part.coefficients, plane.coefficients], axis=1),
@@ -96,7 +98,7 @@ def _by_many(sets: Goal, made: View, some: Bounded, part: Planes, least: Array, 
 
 def _in_reals(some: Bounded, best: Best) -> Mask:
     """Whether the best plane refutes without the rounding of float32."""
-    if not some.radii:
+    if not some.radii or not ((best.height > 0) & (best.value <= 0)).any():
         return best.value > 0
     plane = some.in_reals().with_slopes(best.slopes).below(best.row[:, None])
     return np.asarray(plane.minimum(some.boxes[0])[:, 0] > 0)
