@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from random import Random
@@ -20,17 +21,21 @@ from hypothesis import strategies as st
 from tests.laws.brute_force import truth
 from tests.laws.contradictions import answer
 from tests.laws.finite_systems import problems
+from tests.laws.real_systems import wandering
 from tests.laws.test_execution_laws import is_tied, numbers, satisfied, states, with_rules
 from tests.random_networks import networks
 
+from surefoot.certify.checker.check import check
 from surefoot.certify.checker.claim import Places
 from surefoot.certify.checker.execution.inference import is_single, outputs
 from surefoot.certify.checker.execution.problem import read_problem
 from surefoot.certify.checker.execution.recurrence import check_stem, obligations, read_recurrence
 from surefoot.certify.checker.network import read_network
-from surefoot.certify.checker.number import Refused
+from surefoot.certify.checker.number import BadCertificate, Refused
 from surefoot.certify.execution.recurrence import recurrence_claim
+from surefoot.certify.replay import replay_stem
 from surefoot.encode.refutation.boxes import hull, places_of
+from surefoot.engines.induction import Induction
 from surefoot.engines.recurrence import Recurrence
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.problem.meaning.evaluate import Undefined
@@ -41,10 +46,13 @@ from surefoot.problem.network import Network
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Recurs
 from surefoot.problem.semantics import State, decision, holds, outcomes, step, successors
-from surefoot.problem.term import Const, Term, Var
+from surefoot.problem.term import Const, Term, Var, free_names
+from surefoot.problem.validate import validate
 from surefoot.query.claim import network_written
+from surefoot.run import verify
 from surefoot.verdict.recurrence import move_from
-from surefoot.verdict.verdict import Region, Trace
+from surefoot.verdict.verdict import Proved, Region, Trace, Violated
+from surefoot.work.budget import Budget
 
 exact_numbers = st.one_of(
     st.fractions(-50, 50, max_denominator=10**9),
@@ -180,9 +188,14 @@ def stem_is_judged(problem: Problem, trace: Trace, claim: dict[str, object]) -> 
     except Refused:
         accepted = False
     assert fine or not accepted
-    if fine and not any(is_tied(problem, s) for s in trace.states):
+    if fine and not (good_of_policy(problem) and any(is_tied(problem, s) for s in trace.states)):
         assert accepted
     said["stem accepted" if accepted else "stem refused"] += 1
+
+
+def good_of_policy(problem: Problem) -> bool:
+    """Is the property about what the policy picks, which on a tie is open for the checker?"""
+    return not free_names(good_of(problem)) <= {v.name for v in problem.environment.variables}
 
 
 def test_both_answers_were_met() -> None:
@@ -192,7 +205,7 @@ def test_both_answers_were_met() -> None:
     assert min(said[word] for word in ("wrong", "right", "stem accepted", "stem refused")) > 10, said
 
 
-@pytest.mark.parametrize("seed", range(0, 120, 3))
+@pytest.mark.parametrize("seed", range(0, 60, 3))
 def test_the_engine_agrees_with_the_search_through_all_states(seed: int) -> None:
     """`benchmarks/finite_systems.py` asks many more, and all engines."""
     problem = problems(seed)[KINDS[seed % 2]]
@@ -206,4 +219,81 @@ def test_the_engine_agrees_with_the_search_through_all_states(seed: int) -> None
 def test_the_engine_did_answer() -> None:
     if said["engine unknown"] + said["engine violated"] < 20:
         pytest.skip("the systems above were not all looked at in this process")
-    assert said["engine violated"] >= 4, said
+    assert said["engine violated"] >= 2, said
+
+
+def damaged(draw: Random, problem: Problem, trace: Trace, everything: list[State]) -> Trace:
+    """The trace with something else in it."""
+    regions, place = list(trace.recurrence), draw.randrange(len(trace.recurrence))
+    other = random_region(draw, problem, everything)
+    kind = draw.randrange(5)
+    if kind == 0:
+        return replace(trace, states=(draw.choice(everything), *trace.states[1:]))
+    if kind == 1 and trace.moves:
+        return replace(trace, states=trace.states[:-1], moves=trace.moves[:-1])
+    if kind == 2:
+        regions[place] = other
+    elif kind == 3:
+        regions[place] = replace(other, where=regions[place].where)
+    else:
+        regions[place] = replace(regions[place], where=other.where)
+    return replace(trace, recurrence=tuple(regions))
+
+
+def is_true(problem: Problem, trace: Trace, everything: list[State]) -> bool:
+    """Does the reference say the same of the start, of every step and of every state of every region?"""
+    if replay_stem(problem, trace) is not None:
+        return False
+    ring = trace.recurrence
+    return not any(
+        goes_wrong(problem, s, r, ring[(i + 1) % len(ring)]) for i, r in enumerate(ring) for s in everything
+    )
+
+
+def test_damaged_claims_are_accepted_only_where_they_are_true() -> None:
+    """The proofs stay as they are, the claim is another one."""
+    found: Counter[str] = Counter()
+    for seed in (1001, 1003, 1004, 1008, 1009, 1010, 1017, 1022):
+        problem, draw = problems(seed)["recurs"], Random(seed)
+        verdict = verify(problem, Recurrence(depth=2), Budget(10)).verdict
+        if not isinstance(verdict, Violated) or verdict.certificate is None:
+            continue
+        everything = list(states(problem.environment))
+        assert is_true(problem, verdict.trace, everything)
+        for _ in range(60):
+            other = damaged(draw, problem, verdict.trace, everything)
+            try:
+                claim = recurrence_claim(problem, other, {})
+                content = {**verdict.certificate.content, "claim": json.loads(json.dumps(claim))}
+                accepted = check(content).accepted
+            except (Unsupported, BadCertificate):
+                continue
+            true = is_true(problem, other, everything)
+            assert true or not accepted
+            found[f"{true}, {accepted}"] += 1
+    assert found["False, False"] > 50, found
+    assert found["True, True"] > 0, found
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_runs_of_real_values_stay_where_they_are_said_to(seed: int) -> None:
+    """Far beyond what is replayed; and nothing is refuted that induction proves."""
+    problem = wandering(seed)
+    validate(problem)
+    verdict = verify(problem, Recurrence(depth=1), Budget(5)).verdict
+    said[f"real {type(verdict).__name__.lower()}"] += 1
+    if isinstance(verdict, Violated):
+        state, ring = verdict.trace.states[-1], verdict.trace.recurrence
+        for count in range(40):
+            region = ring[count % len(ring)]
+            assert holds(problem, state, region.where)
+            assert not holds(problem, state, good_of(problem))
+            state = step(problem, state, move_from(problem, state, region))
+        other = verify(problem, Induction(depth=2), Budget(3)).verdict
+        assert not isinstance(other, Proved)
+
+
+def test_some_real_systems_were_refuted() -> None:
+    if said["real violated"] + said["real unknown"] < 8:
+        pytest.skip("the systems above were not all looked at in this process")
+    assert said["real violated"] >= 2, said

@@ -96,8 +96,9 @@ def check_stem(problem: Problem, claimed: Recurrence) -> None:
     good = moment.condition(True) if problem.property.kind == "eventually" else FALSE
     for count, step in enumerate(claimed.moves):
         _demand(good, point, f"state {count} is good")
+        ranked = _ranked(moment, point)
         for name, what in _trouble(moment, step).items():
-            _demand(what, point, f"step {count} cannot be made, or has no value: {name}")
+            _demand(what, ranked, f"step {count} cannot be made, or has no value: {name}")
         point = _moved(moment, point, _after(moment, step))
     _demand(good, point, "the last state is good")
     outside = truth(claimed.regions[0][0], False, moment.plain)
@@ -178,6 +179,18 @@ def _holds(formula: Formula, point: Point) -> bool:
     if found not in (TRUE, FALSE):
         raise Refused("a condition about the run has no value")
     return found == TRUE
+
+
+def _ranked(moment: Moment, point: Point) -> Point:
+    """With ranks instead of outputs where actions are picked by them: of equal ones the first is the best.
+
+    Nothing else in a step depends on the outputs then.
+    """
+    if moment.problem.choose == "value":
+        return point
+    best_first = sorted(moment.outputs, key=lambda name: point[name][0] or Fraction(0), reverse=True)
+    ranks = (Fraction(-rank) for rank in range(len(best_first)))
+    return {**point, **{name: (rank, rank) for name, rank in zip(best_first, ranks, strict=True)}}
 
 
 def _start(moment: Moment, values: Mapping[str, Fraction]) -> Point:
