@@ -27,7 +27,7 @@ from surefoot.verdict.verdict import (
     Vacuous,
     Violated,
 )
-from surefoot.verdict.words import counted
+from surefoot.verdict.words import LONGEST, counted
 
 COLUMNS = 10  # a wider state is shown down the page instead of across
 
@@ -40,7 +40,8 @@ FINITE_RUNS = {
 
 def render(problem: Problem, result: Result) -> str:
     """The whole result; every line ends without trailing space."""
-    lines = [f"{headline(result)}: {show_property(problem.property)}", f"  problem   {result.problem}"]
+    asked = shorten(show_property(problem.property), LONGEST)  # with a map inside it may fill pages
+    lines = [f"{headline(result)}: {asked}", f"  problem   {result.problem}"]
     lines += [f"  {line}" for line in evidence(problem, result)]
     lines.append(f"  engine    {result.engine}")
     lines.append(f"  meaning   {result.arithmetic}; seed {result.seed}; {result.seconds:.2f} s")
