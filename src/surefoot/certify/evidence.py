@@ -75,7 +75,7 @@ def certify(
                 return _checked(claimed, arithmetic, otherwise, budget)
             return _about_the_start(problem, verdict, otherwise, inputs, budget)
         case Exact() | PerStart():
-            return _values(problem, verdict, budget)
+            return _values(problem, verdict, inputs, budget)
         case Holds(as_asked=True, argument=Argument()):
             return aided(problem, verdict, Aid(), inputs, budget)
         case _:
@@ -99,10 +99,12 @@ def aided(problem: Problem, holds: Holds, aid: Aid, inputs: Mapping[str, str], b
     return _checked(first, "proved", holds, budget)
 
 
-def _values(problem: Problem, verdict: Exact | PerStart, budget: Budget) -> Evidence:
+def _values(
+    problem: Problem, verdict: Exact | PerStart, inputs: Mapping[str, str], budget: Budget
+) -> Evidence:
     """Bounds of a value: the checker derives the process again and looks at every state."""
     try:
-        claimed = about_values(problem, verdict)
+        claimed = about_values(problem, verdict, inputs)
     except Unsupported as why:
         return Evidence(replace(verdict, certificate=None), False, (f"not certified: {why}",))
     if claimed is None:

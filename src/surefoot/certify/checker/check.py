@@ -35,6 +35,7 @@ _MEANING = {
     "float32": "float32: any order of summation, tanh and sigmoid within four units in the last place",
     "real": "real numbers: rounding is not covered",
     "exact": "exact: the model has no rounding",
+    "reference": "float32 as the reference computes: sums from the first input to the last, then the bias",
 }
 
 
@@ -94,7 +95,7 @@ def check(
     """
     claim = certificate.get("claim")
     if isinstance(claim, dict) and claim.get("kind") == "process":
-        return _about_values(certificate, network, property)
+        return _about_values(certificate, Places(base, network, property))
     about_runs = isinstance(claim, dict) and claim.get("kind") in ("execution", "recurrence")
     proofs = _OBLIGATIONS if about_runs else _CASES
     data = record(dict(certificate), _KEYS | proofs, frozenset(), "certificate")
@@ -118,21 +119,24 @@ def check(
     )
 
 
-def _about_values(certificate: Mapping[str, Any], network: Path | None, property: Path | None) -> Verdict:
+def _about_values(certificate: Mapping[str, Any], places: Places) -> Verdict:
     """A probability or an expected reward, with bounds of every state of the process."""
     data = record(dict(certificate), _KEYS | _VALUES, frozenset(), "certificate")
     if type(data["surefoot-certificate"]) is not int or data["surefoot-certificate"] != 1:
         raise BadCertificate("certificate: of another version than 1")
-    if data["arithmetic"] != "exact" or network is not None or property is not None:
-        raise BadCertificate("certificate: about a process, which is exact and written out")
+    if data["arithmetic"] not in ("exact", "reference") or places.property is not None:
+        raise BadCertificate("certificate: about a process, in `exact` or `reference` arithmetic, not a file")
     try:
-        found = check_process(data["claim"], data["values"])
+        found = check_process(data["claim"], data["values"], places)
+        if found.arithmetic != data["arithmetic"]:
+            raise Refused("the arithmetic is `reference` exactly where a network decides")
     except Refused as error:
         return Verdict(False, str(error), "bounds of a probability or an expected reward")
     except (TypeError, ValueError, ArithmeticError, LookupError, RecursionError) as error:
         raise BadCertificate(f"a part of the problem that does not fit the others: {error}") from None
     reason = "the bounds of every state are inductive"
-    return Verdict(True, reason, found.claim, _MEANING["exact"], (), 1, found.choices, found.states)
+    meaning = _MEANING[found.arithmetic]
+    return Verdict(True, reason, found.claim, meaning, found.unsaid, 1, found.choices, found.states)
 
 
 def _about_runs(data: dict[str, Any], places: Places, arithmetic: str) -> Verdict:

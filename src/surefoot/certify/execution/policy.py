@@ -62,7 +62,7 @@ def policy_written(
         if own != set(actions):
             raise Unsupported("a rule picks an action that the network behind it does not know")
     return found | {
-        "network": _network(network.network, inputs),
+        "network": network_entry(network.network, inputs),
         "observe": [written(t, layout.scope, layout.kinds) for t in network.observe],
         "choose": network.choose.value,
         "actions": list(actions),
@@ -99,7 +99,7 @@ def _behind(branches: tuple[Branch, ...], place: int) -> tuple[tuple[Branch, ...
     return (*branches[:place], *later), middle.then
 
 
-def _network(network: Network, inputs: Mapping[str, str]) -> dict[str, Any]:
+def network_entry(network: Network, inputs: Mapping[str, str]) -> dict[str, Any]:
     weights = dict(network_written(network))
     meant = read_network(weights)
     for file, digest in inputs.items():

@@ -6,9 +6,11 @@ checker does not cover is refused with the reason.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
+from surefoot.certify.execution.policy import decided, network_entry
 from surefoot.certify.execution.terms import end, exact
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import (
@@ -23,7 +25,10 @@ from surefoot.problem.environment import (
     Outcome,
     Real,
 )
-from surefoot.problem.names import DEADLOCKED, location_parts
+from surefoot.problem.meaning.decision import action_names
+from surefoot.problem.names import DEADLOCKED, STALLED, chosen_action, location_parts, output_index
+from surefoot.problem.network import Activation, Shape
+from surefoot.problem.policy import Choose, Policy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Bound, Expected, Probability
 from surefoot.problem.term import Apply, Const, Op, Term, Var
@@ -32,18 +37,47 @@ from surefoot.problem.validate.property import STEPS
 _ELEMENTARY = (Op.SQRT, Op.EXP, Op.LOG, Op.SIN, Op.COS, Op.TAN, Op.ASIN, Op.ACOS, Op.ATAN, Op.TANH)
 
 
-def canonical(problem: Problem) -> dict[str, Any]:
-    """The problem as JSON data; `Unsupported` says why certificates do not cover it."""
+def canonical(problem: Problem, inputs: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """The problem as JSON data; `Unsupported` says why certificates do not cover it.
+
+    `inputs`: files with their digests; a network that is one of them is named, another one written out.
+    """
     environment = problem.environment
     if environment.arithmetic is not Arithmetic.EXACT or environment.flow is not None:
         raise Unsupported("the environment computes in float64, which certificates do not cover")
-    if problem.policy is not None:
-        raise Unsupported("certificates of probabilities do not cover policies yet")
+    if environment.controls:
+        raise Unsupported("controls, which certificates of probabilities do not cover")
     return {
         "name": problem.name,
         "environment": _environment(environment),
-        "policy": None,
+        "policy": None if problem.policy is None else _policy(problem, problem.policy, inputs or {}),
         "property": _property(problem),
+    }
+
+
+def _policy(problem: Problem, policy: Policy, inputs: Mapping[str, str]) -> dict[str, Any]:
+    rules, network = decided(policy)
+    found: dict[str, Any] = {
+        "rules": [{"when": tree(rule.when), "then": rule.then} for rule in rules],
+        "network": None,
+        "observe": [],
+        "choose": Choose.ARGMAX.value,
+        "actions": [],
+        "owns": list(action_names(policy, problem.environment)),
+    }
+    if network is None:
+        return found
+    if network.choose not in (Choose.ARGMAX, Choose.ARGMAX_APPLICABLE):
+        raise Unsupported(f"`choose = {network.choose.value}`, which certificates do not cover")
+    if any(
+        isinstance(n, Activation) and n.shape in (Shape.TANH, Shape.SIGMOID) for n in network.network.nodes
+    ):
+        raise Unsupported("tanh and sigmoid, which certificates of probabilities do not cover")
+    return found | {
+        "network": network_entry(network.network, inputs),
+        "observe": [tree(t) for t in network.observe],
+        "choose": network.choose.value,
+        "actions": list(action_names(network, problem.environment)),
     }
 
 
@@ -128,7 +162,7 @@ def _property(problem: Problem) -> dict[str, Any]:
 
 def _bound(bound: Bound) -> dict[str, Any]:
     return {
-        "reward": bound.reward,
+        "reward": None if bound.reward == STEPS else bound.reward,
         "low": _constant(bound.low),
         "high": _constant(bound.high),
         "strict": bound.strict,
@@ -154,8 +188,12 @@ def tree(term: Term, *, asked: bool = False) -> Any:
             return exact(value)
         case Var(name) if asked and (place := location_parts(name)) is not None:
             return ["at", *place]
-        case Var(name) if asked and name == DEADLOCKED:
-            return ["deadlocked"]
+        case Var(name) if asked and name in (DEADLOCKED, STALLED):
+            return [name]
+        case Var(name) if asked and (action := chosen_action(name)) is not None:
+            return ["chosen", action]
+        case Var(name) if asked and output_index(name) is not None:
+            raise Unsupported("outputs of the network in a condition, which certificates do not cover")
         case Var(name):
             return ["name", name]
         case Apply(op, args) if op not in _ELEMENTARY:

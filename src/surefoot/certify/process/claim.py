@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+from surefoot.certify.checker.number import BadCertificate, ratio
 from surefoot.certify.execution.terms import exact
 from surefoot.certify.process.canonical import canonical
 from surefoot.problem.problem import Problem
@@ -15,7 +18,9 @@ DIGITS = 3000  # a claim with longer numbers is made a little wider
 _GRID = 1 << 4096
 
 
-def about_values(problem: Problem, verdict: Exact | PerStart) -> Certificate | None:
+def about_values(
+    problem: Problem, verdict: Exact | PerStart, inputs: Mapping[str, str] | None = None
+) -> Certificate | None:
     """The certificate for a verdict; None if the verdict has no values to show."""
     found = verdict.certificate
     if found is None:
@@ -26,10 +31,12 @@ def about_values(problem: Problem, verdict: Exact | PerStart) -> Certificate | N
     else:
         parts = [v for _, v in verdict.table if isinstance(v, Exact)]
         low, high = [[_end(p.low, up=False), _end(p.high, up=True)] for p in parts], None
+    written = canonical(problem, inputs)
+    decides = written["policy"] is not None and written["policy"]["network"] is not None
     content: Mapping[str, Any] = {
         "surefoot-certificate": 1,
-        "claim": {"kind": "process", "problem": canonical(problem), "low": low, "high": high},
-        "arithmetic": "exact",
+        "claim": {"kind": "process", "problem": written, "low": low, "high": high},
+        "arithmetic": "reference" if decides else "exact",
         "values": found.content["values"],
     }
     return Certificate("process", content)
@@ -45,3 +52,30 @@ def _end(value: Fraction | None, *, up: bool) -> int | str | None:
     whole = -((-scaled.numerator) // scaled.denominator) if up else scaled.numerator // scaled.denominator
     sign = "-" if whole < 0 else ""
     return f"{sign}0x{abs(whole):x}p-4096"
+
+
+def is_about_values(verdict: Exact | PerStart, problem: Problem, inputs: Mapping[str, str]) -> bool:
+    """Is its certificate about exactly this problem, and does it claim no less than the verdict says?"""
+    assert verdict.certificate is not None
+    claim = verdict.certificate.content.get("claim")
+    wanted = about_values(
+        problem, replace(verdict, certificate=Certificate("process", {"values": None})), inputs
+    )
+    assert wanted is not None
+    meant = json.loads(json.dumps(wanted.content["claim"]))
+    if not isinstance(claim, dict) or claim.get("problem") != meant["problem"]:
+        return False
+    if isinstance(verdict, PerStart):
+        return bool(claim.get("low") == meant["low"] and claim.get("high") is None)
+    return _is_within(claim.get("low"), claim.get("high"), verdict)
+
+
+def _is_within(low: object, high: object, verdict: Exact) -> bool:
+    """A stored interval may have been rounded outward, never inward."""
+    try:
+        ends = [None if e is None else Fraction(*ratio(e, "end")) for e in (low, high)]
+    except BadCertificate:
+        return False
+    below = verdict.low is None or ends[0] is None or verdict.low <= ends[0]
+    above = verdict.high is None or (ends[1] is not None and ends[1] <= verdict.high)
+    return below and above and (verdict.low is not None or ends[0] is None)

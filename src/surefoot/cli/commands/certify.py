@@ -10,6 +10,7 @@ import click
 
 from surefoot.certify.checker.check import check
 from surefoot.certify.checker.number import BadCertificate
+from surefoot.certify.process.claim import is_about_values
 from surefoot.cli.model import Loaded, load_source
 from surefoot.cli.output import sha256
 from surefoot.cli.search_evidence import Evidence, is_about, moved, unrefuted
@@ -20,7 +21,7 @@ from surefoot.problem.problem import Problem
 from surefoot.problem.show import show_property
 from surefoot.run import arithmetic_of, in_reals_only
 from surefoot.transform.discretise import discretise
-from surefoot.verdict.verdict import Found, Proved, Violated
+from surefoot.verdict.verdict import Exact, Found, PerStart, Proved, Violated
 from surefoot.verdict.words import statement
 
 
@@ -60,6 +61,10 @@ def judged(stored: StoredResult, trust_python: bool) -> tuple[str, str]:
         content = stored.result.verdict.certificate.content
         about_runs = stored.result.verdict.certificate.kind == "execution"
         why = other_problem(content, stored, trust_python) if about_runs else other_files(content, stored)
+        return accepted(content, Path()) if why is None else ("rejected", why)
+    if isinstance(stored.result.verdict, Exact | PerStart) and stored.result.verdict.certificate is not None:
+        why = other_values(stored.result.verdict, stored, trust_python)
+        content = stored.result.verdict.certificate.content
         return accepted(content, Path()) if why is None else ("rejected", why)
     if isinstance(stored.result.verdict, Found):
         return judged_search(stored, stored.result.verdict, trust_python)
@@ -152,6 +157,19 @@ def other_problem(content: Mapping[str, Any], stored: StoredResult, trust_python
     if not is_about(content, problem, loaded.inputs):
         return "the certificate is about another problem than the files of the result describe"
     return in_reals(content, stored) or misquoted(stored, problem)
+
+
+def other_values(verdict: Exact | PerStart, stored: StoredResult, trust_python: bool) -> str | None:
+    """Why a certificate of values is not about the problem or the numbers of its result."""
+    if (why := changed(stored)) is not None:
+        return why
+    loaded = load_source(stored.source, trust_python=trust_python)
+    (problem,) = loaded.problems.values()
+    if (why := unnamed(stored, loaded)) is not None:
+        return why
+    if not is_about_values(verdict, discretise(problem)[0], loaded.inputs):
+        return "the certificate is about another problem, or other numbers, than the result"
+    return misquoted(stored, problem)
 
 
 def changed(stored: StoredResult) -> str | None:

@@ -82,10 +82,10 @@ def _until(path: Path) -> tuple[Term, Term, bool]:
 
 def _limits(path: Path) -> tuple[int | None, int, tuple[Bound, ...]]:
     steps, after = (1, 1) if path.operator == "X" else (None, 0)
-    rewards = tuple(b for b in path.bounds if b.reward is not None)
+    rewards = tuple(b for b in path.bounds if b.reward not in (None, STEPS))
     for bound in path.bounds:
         low, high = _constant(bound.low), _constant(bound.high)
-        if bound.reward is None:
+        if bound.reward in (None, STEPS):
             if steps is not None or high is None:
                 raise Unsupported("bounds on steps other than one with an upper limit")
             steps = -((-high.numerator) // high.denominator) - 1 if bound.strict else int(high)

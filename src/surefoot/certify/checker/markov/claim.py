@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from ..claim import Places
 from ..file import shown as shown_name
 from ..number import BadCertificate, Refused, integer, items, number, record, text
 from .model import Model, read_model
+from .policy import Policy, read_policy
 from .process import MOST_STATES, Process, all_transitions, explore
 from .question import Question, read_question
 from .starts import initial_states
@@ -21,6 +23,7 @@ from .values import probability, reward
 _PROBLEM = frozenset({"name", "environment", "policy", "property"})
 _CLAIM = frozenset({"kind", "problem", "low", "high"})
 _HEX = re.compile(r"-?0x[0-9a-f]+", re.ASCII)
+ORIGIN = "where the problem comes from: it is written out in the certificate"
 LONGEST = 2_000_000  # digits of a number
 Bounds = tuple[Fraction | None, Fraction | None]  # None: infinite
 _VALUES = frozenset({"states", "scale", "numbers", "low", "high"})
@@ -31,9 +34,11 @@ class Checked:
     claim: str
     states: int
     choices: int
+    arithmetic: str  # "exact", or "reference" where a network decides
+    unsaid: tuple[str, ...]
 
 
-def check_process(claim_data: object, values_data: object) -> Checked:
+def check_process(claim_data: object, values_data: object, places: Places) -> Checked:
     """Raises `Refused` unless the value asked for lies between the ends of the claim.
 
     Where the property leaves open whether the least or the greatest value is meant, both are shown, or no
@@ -42,14 +47,13 @@ def check_process(claim_data: object, values_data: object) -> Checked:
     claim = record(claim_data, _CLAIM, frozenset(), "claim")
     problem = record(claim["problem"], _PROBLEM, frozenset(), "problem")
     model = read_model(problem["environment"])
-    if problem["policy"] is not None:
-        raise BadCertificate("a policy, which is not covered yet")
+    policy = None if problem["policy"] is None else read_policy(problem["policy"], model, places)
     given = items(values_data, "values")
     sides = _sides(problem["property"], len(given))
     shown: list[list[Bounds]] = []
     for optimise, data in zip(sides, given, strict=True):
-        question = read_question(problem["property"], optimise, lambda part: _condition(part, model))
-        process = _explored(model, question)
+        question = read_question(problem["property"], optimise, lambda part: _condition(part, model, policy))
+        process = _explored(model, policy, question)
         if len(sides) == 1 and problem["property"]["optimise"] is None and not _is_chain(process):
             raise Refused("least and greatest differ, and only one of them is shown")
         shown.append(_bounds(process, model, question, data))
@@ -57,7 +61,10 @@ def check_process(claim_data: object, values_data: object) -> Checked:
     what = "the probability" if question.kind == "until" else "the expected reward"
     words = _compared(claim, question.over, bounds)
     name = shown_name(text(problem["name"], "name"))
-    return Checked(f"{what} in {name}: {words}", len(process.rows), sum(map(len, process.choices)))
+    size = len(process.rows), sum(map(len, process.choices))
+    decides = policy is not None and policy.outputs is not None
+    unsaid = (ORIGIN, *(() if policy is None else policy.unsaid))
+    return Checked(f"{what} in {name}: {words}", *size, "reference" if decides else "exact", unsaid)
 
 
 def _sides(asked: object, count: int) -> tuple[str, ...]:
@@ -111,8 +118,8 @@ def _compare(
         )
 
 
-def _condition(data: Any, model: Model) -> Function:
-    """A condition on states; it may ask for locations and for deadlocks beside variables."""
+def _condition(data: Any, model: Model, policy: Policy | None) -> Function:
+    """A condition on states: of variables, locations, deadlocks and what the policy does."""
     slots = {name: slot for name, slot in model.slots.items() if slot < len(model.kinds)}
     extra: list[Function] = []
 
@@ -123,6 +130,11 @@ def _condition(data: Any, model: Model) -> Function:
             extra.append(_at(model, text(part[1], "component"), text(part[2], "location")))
         elif part == ["deadlocked"]:
             extra.append(lambda row: not all_transitions(model, row[: model.width]))
+        elif part == ["stalled"] and policy is not None:
+            extra.append(lambda row: policy.stalls(row[: model.width]))
+        elif part[0] == "chosen" and len(part) == 2 and policy is not None:
+            action = text(part[1], "action")
+            extra.append(lambda row: policy.picks(row[: model.width], action))
         else:
             return [part[0], *map(replaced, part[1:])]
         return ["name", len(extra) - 1]
@@ -152,7 +164,7 @@ def _at(model: Model, component: str, location: str) -> Function:
     return lambda row: True if place is None else row[place] == wanted
 
 
-def _explored(model: Model, question: Question) -> Process:
+def _explored(model: Model, policy: Policy | None, question: Question) -> Process:
     left, right, width = question.left, question.right, model.width
 
     def closed(row: Row) -> bool:
@@ -169,8 +181,14 @@ def _explored(model: Model, question: Question) -> Process:
     starts = initial_states(model)
     if not starts:
         raise Refused("no initial state")
+    permitted = None if policy is None else policy.permitted
     return explore(
-        model, starts, None, question.reward, question.counters, (lambda row: False) if everything else closed
+        model,
+        starts,
+        permitted,
+        question.reward,
+        question.counters,
+        (lambda row: False) if everything else closed,
     )
 
 

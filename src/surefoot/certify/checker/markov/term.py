@@ -88,6 +88,8 @@ def _combined(operator: str, a: list[Function]) -> Function:
     if operator in _UNARY and len(a) == 1:
         inner, one = a[0], _UNARY[operator]
         return lambda row: one(inner(row))
+    if operator in ("+", "*") and len(a) == 2:
+        return _two(add if operator == "+" else mul, a[0], a[1])
     if operator in _SEVERAL and a:
         many = _SEVERAL[operator]
         return lambda row: many([f(row) for f in a])
@@ -98,6 +100,14 @@ def _combined(operator: str, a: list[Function]) -> Function:
         condition, then, otherwise = a
         return lambda row: then(row) if condition(row) else otherwise(row)
     raise BadCertificate(f"a term with the operator `{operator[:20]}` and {len(a)} arguments is not covered")
+
+
+def _two(combine: Callable[[Any, Any], Any], left: Function, right: Function) -> Function:
+    def combined(row: Row) -> Any:
+        value = combine(left(row), right(row))
+        return value if type(value) is int else plain(value)
+
+    return combined
 
 
 def _divide(a: Any, b: Any) -> Any:

@@ -1,0 +1,124 @@
+"""What a network computes, in the reference arithmetic: float32, sums from the first input to the last.
+
+A float32 number is kept in a float. Products of two are exact in float64, and a sum or quotient rounded
+to float64 and then to float32 is the correctly rounded one (53 >= 2 * 24 + 2), so that rounding each result
+once more to float32 is IEEE float32 arithmetic. Only quotients below the normal range are refused.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from math import inf, isfinite, nextafter
+from struct import pack, unpack
+from typing import Any
+
+from ..network import Activation, Affine, Combine, Elementwise, Join, Network, Node, Pick
+from ..number import BadCertificate, Refused
+
+Values = Sequence[float]
+_LARGEST = (2 - 2**-23) * 2.0**127
+
+
+def single(values: list[float]) -> Values:
+    """Each number rounded to the nearest float32."""
+    return array("f", values)
+
+
+def nearest(value: Any) -> float:
+    """The float32 nearest to an exact number, ties to even."""
+    exact = Fraction(value)
+    if abs(exact) > _LARGEST:
+        raise Refused("an observation beyond the range of float32")
+    guess = float(array("f", [float(exact)])[0])
+    around = [c for c in (guess, _neighbour(guess, inf), _neighbour(guess, -inf)) if abs(c) <= _LARGEST]
+    return min(around, key=lambda c: (abs(Fraction(c) - exact), _is_odd(c)))
+
+
+def _neighbour(value: float, towards: float) -> float:
+    if value == 0:
+        return 2.0**-149 if towards > 0 else -(2.0**-149)
+    (bits,) = unpack("<i", pack("<f", value))
+    away = (towards > value) is (value > 0)
+    (found,) = unpack("<f", pack("<i", bits + (1 if away else -1)))
+    return float(found) if isfinite(found) else nextafter(_LARGEST, inf)
+
+
+def _is_odd(value: float) -> bool:
+    (bits,) = unpack("<i", pack("<f", value))
+    return bool(bits & 1)
+
+
+def evaluator(network: Network) -> Callable[[Values], Values]:
+    """The function from inputs to outputs; refuses where a value is not finite."""
+    steps = [_node(node) for node in network.nodes]
+
+    def outputs(inputs: Values) -> Values:
+        values = [inputs]
+        for step in steps:
+            values.append(step(values))
+            if not all(map(isfinite, values[-1])):
+                raise Refused("a value of the network that is not finite")
+        return values[-1]
+
+    return outputs
+
+
+def _node(node: Node) -> Callable[[list[Values]], Values]:
+    match node:
+        case Affine(source, columns, weights, bias):
+            by_input = [weights[i::columns] for i in range(columns)]
+            return lambda values: _affine(values[source], by_input, bias)
+        case Elementwise(source, kind, constant):
+            two = _TWO[kind]
+            return lambda values: single([two(x, c) for x, c in zip(values[source], constant, strict=True)])
+        case Activation(source, kind, parameters):
+            if kind not in _ONE:
+                raise BadCertificate(
+                    f"the activation `{kind}`, which certificates of probabilities do not cover"
+                )
+            one = _ONE[kind]
+            return lambda values: single([one(x, parameters) for x in values[source]])
+        case Combine(left, right, kind):
+            both = _TWO[kind]
+            return lambda values: single(
+                [both(x, y) for x, y in zip(values[left], values[right], strict=True)]
+            )
+        case Pick(source, indices):
+            return lambda values: [values[source][i] for i in indices]
+        case Join(several):
+            return lambda values: [x for s in several for x in values[s]]
+
+
+def _affine(inputs: Values, by_input: list[tuple[float, ...]], bias: tuple[float, ...]) -> Values:
+    total: Values = [0.0] * len(bias)
+    for x, column in zip(inputs, by_input, strict=True):
+        products = single([w * x for w in column])
+        total = single([t + p for t, p in zip(total, products, strict=True)])
+    return single([t + b for t, b in zip(total, bias, strict=True)])
+
+
+def _quotient(x: float, y: float) -> float:
+    if y == 0:
+        raise Refused("a division by zero in the network")
+    found = x / y
+    if 0 < abs(found) < 2.0**-126:
+        raise Refused("a quotient below the normal range in the network")
+    return found
+
+
+_TWO: dict[str, Callable[[float, float], float]] = {
+    "add": lambda x, y: x + y,
+    "sum": lambda x, y: x + y,
+    "multiply": lambda x, y: x * y,
+    "product": lambda x, y: x * y,
+    "maximum": max,
+    "divide": _quotient,
+    "quotient": _quotient,
+}
+_ONE: dict[str, Callable[[float, tuple[float, ...]], float]] = {
+    "relu": lambda x, _: max(x, 0.0),
+    "leaky_relu": lambda x, slope: x * slope[0] if x < 0 else x,
+    "clip": lambda x, ends: min(max(x, ends[0]), ends[1]),
+}

@@ -1,0 +1,108 @@
+"""What a policy permits: rules first, then perhaps a network; what it does not own is the environment's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ..claim import Places, read_network_entry
+from ..number import BadCertificate, Refused, items, record, text
+from .inference import Values, evaluator, nearest
+from .model import Model
+from .process import Transition, all_transitions
+from .term import Function, Row, compiled
+
+_POLICY = frozenset({"rules", "network", "observe", "choose", "actions", "owns"})
+_RULE = frozenset({"when", "then"})
+MEMORY = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Policy:
+    model: Model
+    rules: tuple[tuple[Function, str], ...]
+    outputs: Callable[[Values], Values] | None
+    observe: tuple[Function, ...]
+    applicable: bool  # the best of the enabled actions; otherwise the best may stall
+    actions: tuple[str, ...]
+    owns: frozenset[str]
+    unsaid: tuple[str, ...]
+    known: dict[tuple[float, ...], tuple[float, ...]]
+
+    def action_of(self, step: Transition) -> str | None:
+        """Which action of the policy a joint step carries out; None: the environment's own."""
+        edges, label = step
+        if label in self.owns:
+            return label
+        for edge in edges:
+            if (name := f"{self.model.names[edge.component]}#{edge.number}") in self.owns:
+                return name
+        return None
+
+    def permitted(self, row: Row, steps: list[Transition]) -> list[Transition]:
+        named = [(step, self.action_of(step)) for step in steps]
+        picked = self.picked(row, {action for _, action in named if action is not None})
+        return [step for step, action in named if action is None or action == picked]
+
+    def stalls(self, row: Row) -> bool:
+        own = {a for step in all_transitions(self.model, row) if (a := self.action_of(step)) is not None}
+        return bool(own) and self.picked(row, own) not in own
+
+    def picks(self, row: Row, action: str) -> bool:
+        own = {a for step in all_transitions(self.model, row) if (a := self.action_of(step)) is not None}
+        return self.picked(row, own) == action
+
+    def picked(self, row: Row, own: set[str]) -> str | None:
+        """The action, enabled or not; None where nothing of the policy's is enabled or no rule decides."""
+        if not own:
+            return None
+        for when, then in self.rules:
+            if when(row):
+                return then
+        if self.outputs is None:
+            return None
+        values = self._computed(tuple(nearest(term(row)) for term in self.observe))
+        choice = [i for i, a in enumerate(self.actions) if not self.applicable or a in own]
+        if not choice:
+            raise Refused("none of the actions of the network is enabled where it is asked")
+        return self.actions[max(choice, key=lambda i: (values[i], -i))]
+
+    def _computed(self, inputs: tuple[float, ...]) -> tuple[float, ...]:
+        assert self.outputs is not None
+        if (found := self.known.get(inputs)) is None:
+            found = tuple(self.outputs(inputs))
+            if len(self.known) < MEMORY:
+                self.known[inputs] = found
+        return found
+
+
+def read_policy(data: object, model: Model, places: Places) -> Policy:
+    entry = record(data, _POLICY, frozenset(), "policy")
+    slots = {name: slot for name, slot in model.slots.items() if slot < len(model.kinds)}
+    network, unsaid = (None, ()) if entry["network"] is None else read_network_entry(entry["network"], places)
+    observe = tuple(compiled(t, slots) for t in items(entry["observe"], "observe"))
+    actions, owns = (_names(entry[key], key) for key in ("actions", "owns"))
+    rules = tuple(_rule(r, slots) for r in items(entry["rules"], "rules"))
+    if entry["choose"] not in ("argmax", "argmax-applicable"):
+        raise BadCertificate("policy: this way to choose is not covered")
+    applicable = entry["choose"] == "argmax-applicable"
+    widths = (0, 0) if network is None else (network.widths()[0], network.widths()[-1])
+    if (len(observe), len(actions)) != widths:
+        raise BadCertificate("policy: it does not fit the inputs and outputs of its network")
+    if not {*actions, *(then for _, then in rules)} <= set(owns):
+        raise BadCertificate("policy: an action that it does not own")
+    run = None if network is None else evaluator(network)
+    return Policy(model, rules, run, observe, applicable, actions, frozenset(owns), tuple(unsaid), {})
+
+
+def _names(data: Any, what: str) -> tuple[str, ...]:
+    found = tuple(text(a, "action") for a in items(data, what))
+    if len(set(found)) != len(found):
+        raise BadCertificate("policy: an action twice")
+    return found
+
+
+def _rule(data: object, slots: dict[str, int]) -> tuple[Function, str]:
+    entry = record(data, _RULE, frozenset(), "rule")
+    return compiled(entry["when"], slots), text(entry["then"], "rule")
