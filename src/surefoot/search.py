@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from surefoot.certify.evidence import IN_REALS, Evidence, aided
+from surefoot.certify.evidence import IN_REALS, Evidence, aided, certify
 from surefoot.certify.execution.argument import Aid
 from surefoot.certify.replay import replay
 from surefoot.engines.dependence import needed_inputs
@@ -224,11 +224,10 @@ def _word(result: Result) -> str:
 
 
 def _replayed(problem: Problem, trace: Trace, result: Result, asking: Asking, note: str) -> Result:
-    """A violation of a problem with the same runs is one of the original, if it replays there."""
-    if (why := replay(problem, trace)) is not None:
-        unknown = Unknown(Reason.SPURIOUS, f"the trace does not replay: {why}")
-        return asking.result(problem, unknown, False, result.engine, note)
-    return asking.result(problem, Violated(trace), True, result.engine, note)
+    """A violation of a problem with the same runs is one of the original, if its evidence is about that."""
+    executed, rest = discretise(problem)[0], asking.rest()
+    found = certify(executed, Violated(trace), "", asking.source, asking.inputs, rest)
+    return asking.result(problem, found.verdict, found.certified, result.engine, note)
 
 
 def _carried(holds: Holds, how: str) -> Holds:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from tests.engines.never_returning import NEW, VIOLATED, B, X, moving, picked
 
 from surefoot.certify.evidence import certify
+from surefoot.certify.execution.canonical import canonical
 from surefoot.engines.bmc import Bmc
+from surefoot.engines.induction import Induction
 from surefoot.engines.recurrence import Recurrence
 from surefoot.problem.environment import Real
 from surefoot.problem.meaning.transition import Transition
@@ -19,6 +23,7 @@ from surefoot.problem.semantics import holds
 from surefoot.problem.term import Const, Term
 from surefoot.report.text import render
 from surefoot.run import verify
+from surefoot.search import Asking, verify_assuming
 from surefoot.solve import SOLVERS
 from surefoot.verdict.verdict import Holds, Proved, Region, Trace, Unknown, Vacuous, Violated
 from surefoot.work.budget import Budget
@@ -131,6 +136,21 @@ def test_an_answer_without_certificate_is_unknown_and_says_why() -> None:
     verdict = claimed(problem, X > 0)
     assert isinstance(verdict, Unknown)
     assert "not certified" in verdict.detail
+
+
+def test_with_an_invariant_that_was_proved_first() -> None:
+    """What is found with the invariant is certified of the problem itself."""
+    problem = moving(X / 2, Eventually(X <= 0))
+    result = verify_assuming(problem, X <= 1, Asking((Induction(), Recurrence()), Budget(30)))
+    assert isinstance(result.verdict, Violated)
+    assert result.certified
+    assert result.verdict.certificate is not None
+    assert json.loads(json.dumps(canonical(problem))) == claim_of(result.verdict)["problem"]
+
+
+def claim_of(verdict: Violated) -> Any:
+    assert verdict.certificate is not None
+    return json.loads(json.dumps(verdict.certificate.content))["claim"]
 
 
 def test_what_is_not_for_this_engine() -> None:

@@ -22,7 +22,7 @@ violated.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import ClassVar
 
@@ -213,13 +213,11 @@ class _Search:
     ) -> tuple[Region, ...] | None:
         """The boxes, widened and cut until a run can stay in them; None if that does not come about."""
         for _ in range(ROUNDS):
-            regions = tuple(
-                Region(conjunction((b.where(), guard)), s.transition, s.outcomes, s.chosen)
-                for b, s in zip(boxes, steps, strict=True)
-            )
+            plain = tuple(replace(s, where=b.where()) for b, s in zip(boxes, steps, strict=True))
+            regions = tuple(replace(r, where=conjunction((r.where, guard))) for r in plain)
             found = self._trouble(ask, regions)
-            if found is None:
-                return regions
+            if found is None:  # often the boxes alone will do, and read better
+                return plain if guard != TRUE and self._trouble(ask, plain) is None else regions
             if isinstance(found, Undecided):
                 return None
             place, what, state = found
