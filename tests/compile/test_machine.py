@@ -12,7 +12,7 @@ SMALL = "define i64 @answer(ptr %table) {\n  ret i64 42\n}\n"
 
 
 def answer(folder: Path | None) -> bool:
-    machine = compiled(SMALL, folder)
+    machine = compiled(SMALL, folder, level=2)
     assert machine.function("answer")(0) == 42
     return machine.cached
 
@@ -47,6 +47,14 @@ def test_a_folder_that_others_may_write_is_not_used(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("not a folder")
     assert not answer(tmp_path / "file" / "objects")
+
+
+def test_old_files_go(tmp_path: Path) -> None:
+    for number in range(250):
+        (tmp_path / f"{number}.o").write_bytes(b"")
+    answer(tmp_path)
+    assert len(list(tmp_path.iterdir())) < 150
+    assert answer(tmp_path)
 
 
 def test_the_folder_follows_the_user(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from surefoot.problem.problem import Problem
 from surefoot.problem.term import Term
 from surefoot.work.budget import Budget
 
-_FEW = 1000  # states that are interpreted before anything is compiled
+_FEW = 200  # states that are interpreted before anything is compiled
 Tier: TypeAlias = Literal["auto", "interpreter", "llvm"]
 
 

@@ -16,6 +16,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+_MOST_FILES = 200
+
 
 class Machine:
     """Compiled functions; keep it as long as they are called."""
@@ -38,8 +40,11 @@ def cache_folder() -> Path:
     return root / "surefoot" / "objects"
 
 
-def compiled(text: str, folder: Path | None, level: int = 2) -> Machine:
-    """The functions of a module in machine code; `folder`: where object files are kept, None for nowhere."""
+def compiled(text: str, folder: Path | None, level: int) -> Machine:
+    """The functions of a module in machine code, optimised (level 2) or as written (level 0).
+
+    `folder`: where object files are kept, None for nowhere.
+    """
     import llvmlite
     import llvmlite.binding as llvm
 
@@ -64,6 +69,8 @@ def compiled(text: str, folder: Path | None, level: int = 2) -> Machine:
 def _object(llvm: Any, text: str, target: Any, level: int) -> bytes:
     module = llvm.parse_assembly(text)
     module.verify()
+    if not level:
+        return bytes(target.emit_object(module))
     builder = llvm.create_pass_builder(target, llvm.create_pipeline_tuning_options(speed_level=level))
     builder.getModulePassManager().run(module, builder)
     return bytes(target.emit_object(module))
@@ -97,6 +104,15 @@ def _write(folder: Path, name: str, code: bytes) -> None:
             with os.fdopen(handle, "wb") as file:
                 file.write(code + sha256(code).digest())
             os.replace(draft, folder / name)
+            _tidy(folder)
         except OSError:
             with suppress(OSError):
                 os.unlink(draft)
+
+
+def _tidy(folder: Path) -> None:
+    """Of too many files, the older half goes."""
+    files = sorted(folder.glob("*.o"), key=lambda path: path.stat().st_mtime)
+    if len(files) > _MOST_FILES:
+        for path in files[: len(files) // 2]:
+            path.unlink(missing_ok=True)
