@@ -126,10 +126,13 @@ class Compiled:
             stop = min(done + _CHUNK, memory[Field.STATE_COUNT])
             if decide is not None:
                 self._decide(decide, done, stop)
-            self._expand(done, stop if decide is not None else done + _CHUNK)
+            try:
+                self._expand(done, stop if decide is not None else done + _CHUNK)
+            except MemoryError:
+                why = "the memory of this machine"
             done = memory[Field.POSITION]
             count = memory[Field.STATE_COUNT]
-            why = limits.exceeded(count, memory.bytes()) if done < count else ""
+            why = why or (limits.exceeded(count, memory.bytes()) if done < count else "")
         if decide is not None:
             for start in range(done, memory[Field.STATE_COUNT], _CHUNK):
                 self._decide(decide, start, min(start + _CHUNK, memory[Field.STATE_COUNT]))
@@ -153,24 +156,28 @@ class Compiled:
     def _masks(self, start: int, stop: int) -> NDArray[np.int64]:
         """Which actions of the policy are enabled; the sign bit: some transition is."""
         memory = self.memory
-        masks = np.zeros(stop, dtype=np.int64)
+        masks = np.zeros(stop - start, dtype=np.int64)
         limit = memory[Field.STATE_LIMIT]
-        memory[Field.MASKS], memory[Field.STATE_LIMIT] = masks.ctypes.data, 2**62
+        memory[Field.MASKS], memory[Field.STATE_LIMIT] = (
+            masks.ctypes.data - 8 * start,
+            2**62,
+        )  # it is indexed by state
         self._expand(start, stop)
         memory[Field.MASKS], memory[Field.STATE_LIMIT] = 0, limit
-        return masks[start:stop]
+        return masks
 
     def _decide(self, decide: Any, start: int, stop: int) -> None:
         masks = self._masks(start, stop) & ~_SIGN
+        decided = self.memory.decided(stop)
+        decided[start:stop] = -1
+        self.stalled, self.near_tie = _longer(self.stalled, stop), _longer(self.near_tie, stop)
         asked = np.flatnonzero(masks)
+        if not len(asked):
+            return
         rows = self._rows(asked + start)
         sets = {int(m): self._actions(int(m)) for m in np.unique(masks)}
         made = decide(rows, [sets[int(m)] for m in masks[asked]])
         number = {name: i for i, name in enumerate(self.wiring.actions)}
-        decided = self.memory.decided(stop)
-        decided[start:stop] = -1
-        for flags in ("stalled", "near_tie"):
-            setattr(self, flags, _longer(getattr(self, flags), stop))
         for i, one in zip(asked + start, made, strict=True):
             for action in one.decision.actions:
                 decided[i] = number.get(action, -1)
