@@ -37,6 +37,7 @@ def ends(*pairs: tuple[str, str]) -> tuple[Tipping, ...]:
         (ends(("1", "1.1"), ("1.9", "2.1"), ("3.8", "4.1")), "the ratio"),
         (ends(("1", "2"), ("1", "4"), ("1", "8")), "both fit"),
         (ends(("1.3", "1.4"), ("1.8", "1.9"), ("2.5", "2.6")), "neither alone"),
+        (ends(("1.125", "1.25"), ("1.25", "1.375")), "neither alone"),  # what is refuted does not fit
         (ends(("1", "1.5")), "not known"),
     ],
 )

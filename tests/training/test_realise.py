@@ -14,6 +14,7 @@ from surefoot.problem.network import Network, dense
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
+from surefoot.problem.semantics import Move, transitions
 from surefoot.problem.term import TRUE, Var
 from surefoot.run import verify
 from surefoot.solve.native import Native
@@ -162,6 +163,18 @@ def test_jobs_that_never_come_make_a_picture_impossible() -> None:
     assert found.outcome == "impossible"
     assert "lasts 20 steps and needs 10 and 10 units" in found.why
     assert not found.parameters
+
+
+def test_a_cluster_stays_idle_with_jobs_that_fit_behind_a_long_one() -> None:
+    problem = DEEPRM["keeps-placing-memory-jobs/deeprm-20"]()
+    idle = {"planned_0": 0, "planned_1": 0, "planned_2": 0, "silence": Fraction(10)}
+    wait = next(t for t in transitions(problem, idle))
+    found = realise("deeprm", problem, Trace((idle, idle), (Move(wait, (0,)),), loop=0))
+    assert found is not None
+    assert found.outcome == "real"
+    assert found.states >= deeprm.LONGEST
+    assert found.parameters["steps of a first job"] >= 10
+    assert found.parameters["cells apart"] == 0
 
 
 def test_a_picture_of_an_episode_is_found_there() -> None:

@@ -89,10 +89,12 @@ def answer(about: Instances, found: tuple[Tipping, ...]) -> Answer:
     if len(known) < 2:
         return Answer(policy, "not known", None, f"{policy}: bounds at fewer than two scales")
     lows, highs = [low for _, low, _ in known], [high for _, _, high in known]
-    absolute = max(lows) <= min(highs)
     least = max(scale / high for scale, _, high in known)
     greatest = min(scale / low for scale, low, _ in known)
-    ratio = least <= greatest
+    # A value that is refuted does not fit; where none is, the lowest one may.
+    refuted = [(t.scale, t.refuted) for t in found if t.proved is not None and t.refuted is not None]
+    absolute = all(min(highs) > low for _, low in refuted)
+    ratio = all(least < scale / low for scale, low in refuted) and least <= greatest
     exponent = _exponent(known[0], known[-1])
     scales = f"P = {', '.join(f'{float(s):g}' for s, _, _ in known)}"
     grows = f"L grows like P to the power of {exponent[0]:.2f} to {exponent[1]:.2f}"

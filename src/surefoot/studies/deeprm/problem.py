@@ -31,6 +31,7 @@ from surefoot.studies.deeprm.model import (
     planned,
     queue_of,
 )
+from surefoot.studies.deeprm.overload import keeps_placing
 
 Job: TypeAlias = tuple[int, int]  # steps, and units of each resource
 Cell: TypeAlias = tuple[str, int, int]  # of a plan: resource, step, unit
@@ -127,6 +128,8 @@ QUESTIONS: dict[str, Callable[..., Problem]] = {
     "full-cluster-large-jobs-inverse": partial(full_cluster, job=LARGE, waits=False),
     "prefers-second-slot-small": prefers_second_slot,
     "prefers-second-slot-large": partial(prefers_second_slot, job=LARGE),
+    "keeps-placing-cpu-jobs": partial(keeps_placing, length=1, memory=1, cpu=CAPACITY),
+    "keeps-placing-memory-jobs": partial(keeps_placing, length=3, memory=CAPACITY, cpu=1),
 }
 POLICY = "deeprm-20"
 

@@ -42,7 +42,7 @@ class DeepRM:
         self.silence = np.zeros(count, dtype=np.int64)
         self.cost = np.zeros((count, HORIZON))  # of the jobs that are placed, until they end
         self.time = np.zeros(count, dtype=np.int64)
-        self._arrive(np.ones(count, dtype=np.bool_))
+        self.arrive(np.ones(count, dtype=np.bool_))
 
     def observe(self) -> Floats:
         count, rows, cells = len(self.time), np.arange(HORIZON), np.arange(CAPACITY)
@@ -74,7 +74,7 @@ class DeepRM:
             plan[passes, :-1] = plan[passes, 1:]
             plan[passes, -1] = 0
         self.time += passes
-        self._arrive(passes)
+        self.arrive(passes)
         return reward, self.time >= STEPS
 
     def earliest(self) -> Actions:
@@ -97,7 +97,7 @@ class DeepRM:
         self.backlog[row, -1] = 0
         self.waiting[row] = max(self.waiting[row] - 1, 0)
 
-    def _arrive(self, passes: Flags) -> None:
+    def arrive(self, passes: Flags) -> None:
         """The job of this step, if there is one, takes the first empty slot or joins the backlog."""
         for row in np.flatnonzero(passes):
             job = self.jobs[row, self.time[row]]
