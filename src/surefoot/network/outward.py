@@ -61,13 +61,15 @@ def input_box(width: int, low: object, high: object) -> Box:
 
 def up(x: Array) -> Array:
     """The next float64 above, or the one after that."""
-    above: Array = x + (np.abs(x) * _STEP + _LEAST)
+    with np.errstate(over="ignore", invalid="ignore"):
+        above: Array = x + (np.abs(x) * _STEP + _LEAST)
     return above if np.isfinite(above).all() else np.nextafter(x, np.inf)
 
 
 def down(x: Array) -> Array:
     """The next float64 below, or the one before that."""
-    below: Array = x - (np.abs(x) * _STEP + _LEAST)
+    with np.errstate(over="ignore", invalid="ignore"):
+        below: Array = x - (np.abs(x) * _STEP + _LEAST)
     return below if np.isfinite(below).all() else np.nextafter(x, -np.inf)
 
 

@@ -21,6 +21,7 @@ from surefoot.solve.native.witness import assigned, columns, inside, satisfied
 
 _TRIES = 4  # candidates of a batch that are evaluated exactly
 _DOWNHILL = 32  # candidates of a batch that are moved downhill
+_MANY = 64  # candidates of a batch from which on they are moved further
 _POLISH = 10  # steps by which a solution is moved inside
 _EDGES = 2  # best points, and sets, for which corners are computed
 _ALMOST = 1e-3  # of the largest atom: a point that fails by less is near a solution, if there is one
@@ -81,9 +82,10 @@ def among(g: Guesses, points: Array, downhill: bool) -> Sat | None:
     answer = _first(g, points, worst)
     if answer is not None or not downhill:
         return answer
-    best = points[np.argsort(worst, kind="stable")[:_DOWNHILL]]
+    best = points[np.argsort(worst, kind="stable")[: max(_DOWNHILL, len(points) // 2)]]
     low, high = g.problem.low, g.problem.high
-    return _first(g, *descend(g.problem, g.sets, best, low, high, steps=8, first_rate=0.02))
+    steps = 8 if len(points) < _MANY else 20  # next to bounds of many boxes it costs nothing
+    return _first(g, *descend(g.problem, g.sets, best, low, high, steps=steps, first_rate=0.02))
 
 
 def _on_the_edge(g: Guesses, points: Array, worst: Array) -> Sat | None:
