@@ -6,8 +6,11 @@ from itertools import pairwise
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as some
+from tests.solve.sampling.walk import ends
 
 from surefoot.solve.sampling import Betting, Plan, Progress, Queue, Range, RewardProgress, Threshold, choose
+from surefoot.solve.sampling.boundary.coverage import missing
+from surefoot.solve.sampling.boundary.table import Boundary
 
 EPS, DELTA = Fraction(1, 8), Fraction(1, 10)
 NAMES = ("clopper-pearson", "clopper-pearson-fixed", "okamoto", "chen", "mixture", "spending")
@@ -97,3 +100,31 @@ def test_splitting_rewards_changes_nothing(seed: int, cut: list[int]) -> None:
     for begin, end in pairwise(cut):
         progress = plan.consume(progress, low[begin:end], high[begin:end])
     assert progress == plan.consume(RewardProgress(), low, high)
+
+
+@some.composite
+def boundaries(draw: some.DrawFn) -> Boundary:
+    """Tables that no method would make."""
+    most = draw(some.integers(3, 16))
+    least = sorted(draw(some.lists(some.integers(1, most), min_size=most // 2, max_size=most // 2)))
+    rising = [*(max(2 * j + 2, n) for j, n in enumerate(least)), most]
+    return Boundary(Fraction(draw(some.integers(2, 9)), 20), tuple(rising))
+
+
+@settings(max_examples=60, deadline=None)
+@given(boundaries())
+def test_the_proved_bound_is_the_greatest_miss_of_all(boundary: Boundary) -> None:
+    found = missing(boundary)
+    if found.why:
+        return
+    eps, half = boundary.eps, Fraction(1, 2)
+    ways = {(n, k): weight * 2**n for (n, k), weight in ends(boundary, half).items()}
+    greatest = Fraction(0)
+    for p in {Fraction(k, n) + side for n, k in ways for side in (eps, -eps)} | {half}:
+        if 0 < p <= half:
+            term = {(n, k): number * p**k * (1 - p) ** (n - k) for (n, k), number in ways.items()}
+            off = {(n, k): Fraction(k, n) - p for n, k in ways}
+            just_below = sum(term[at] for at in ways if off[at] < -eps or off[at] >= eps)
+            just_above = sum(term[at] for at in ways if off[at] <= -eps or off[at] > eps)
+            greatest = max(greatest, just_below, just_above)
+    assert greatest <= Fraction(found.bound) <= greatest + Fraction(1, 10**11)

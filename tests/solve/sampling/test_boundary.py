@@ -149,7 +149,7 @@ def test_rules_outside_the_argument_are_refused_with_a_reason() -> None:
     assert "convex" in missing(fixed_boundary(Fraction(1, 10), 20)).why
 
 
-@pytest.mark.parametrize("least", [(), (0, 2, 5), (5, 4, 5), (1, 5), (3, 3, 3)])
+@pytest.mark.parametrize("least", [(), (0, 2, 5), (5, 4, 5), (1, 5), (3, 3, 3), (4, 4, 4, 6)])
 def test_tables_that_are_none(least: tuple[int, ...]) -> None:
     with pytest.raises(InvalidProblem):
         Boundary(Fraction(1, 10), least)

@@ -41,10 +41,9 @@ class Boundary:
             raise InvalidProblem(f"a precision of {self.eps} is not between 0 and 1/2")
         if not self.least or self.least[0] < 1 or any(a > b for a, b in pairwise(self.least)):
             raise InvalidProblem("the numbers of runs of a boundary begin with 1 or more and never decrease")
-        if any(n < 2 * j for j, n in enumerate(self.least)) or self.least[-1] // 2 != len(self.least) - 1:
-            raise InvalidProblem(
-                "the rarer outcome is at most half of the runs, and a boundary ends with half"
-            )
+        early = any(n <= 2 * j + 1 for j, n in enumerate(self.least[:-1]))
+        if early or self.least[-1] // 2 != len(self.least) - 1:
+            raise InvalidProblem("a boundary ends with the first number of runs at which every count stops")
 
     @property
     def most(self) -> int:
