@@ -1,17 +1,25 @@
 """Each bad JANI file is refused in one line that says where, what and how to fix it."""
 
+import json
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from random import Random
+from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tests.bad.make_jani import ALL, Bad, write
 from tests.formats.jani.build import assign, automaton, edge, goes, model, op, variable
 from tests.formats.jani.build import write as write_model
+from tests.formats.jani.features import FEATURES
 from tests.formats.jani.reachable import question, reachable, starts
 
 from surefoot.errors import InvalidProblem, SurefootError
 from surefoot.formats.jani import read_jani
 from surefoot.problem.semantics import successors
+from surefoot.problem.validate import check_environment
 
 
 @pytest.mark.parametrize("bad", ALL, ids=lambda bad: bad.name)
@@ -90,3 +98,52 @@ def test_what_goes_wrong_in_a_reachable_state_only_is_an_error_there(
     with pytest.raises(InvalidProblem) as error:
         list(successors(question(read.environment), start))
     assert str(error.value) == message
+
+
+ODD = (
+    None,
+    True,
+    -1,
+    0.5,
+    "",
+    "x",
+    [],
+    {},
+    {"op": "+"},
+    {"op": "aa", "exp": "x", "index": 0},
+    {"exp": True},
+    10**30,
+)
+
+
+def _places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The way to every part of a model but the whole."""
+    parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, part in parts:
+        yield (*path, key)
+        yield from _places(part, (*path, key))
+
+
+@settings(max_examples=300, deadline=None)
+@given(seed=st.integers(0, 2**32))
+def test_damaged_models_are_read_or_refused(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
+    random = Random(seed)
+    content = json.loads(json.dumps(random.choice(FEATURES).content))
+    for _ in range(random.randint(1, 2)):
+        *path, last = random.choice(list(_places(content)))
+        part = content
+        for key in path:
+            part = part[key]
+        if random.random() < 0.3:
+            del part[last]
+        else:
+            part[last] = json.loads(json.dumps(random.choice(ODD)))
+    path = write_model(tmp_path_factory.getbasetemp(), content, "damaged.jani")
+    try:
+        read = read_jani(path, {"N": "3"} if "constants" in content else {})
+    except SurefootError as error:
+        told = str(error)
+    else:
+        told = "read"
+        check_environment(read.environment)
+    assert told.isprintable()
