@@ -147,3 +147,11 @@ def test_damaged_models_are_read_or_refused(tmp_path_factory: pytest.TempPathFac
         told = "read"
         check_environment(read.environment)
     assert told.isprintable()
+
+
+def test_expressions_of_many_levels_have_a_value(tmp_path: Path) -> None:
+    guard: Any = op("<", "x", 3)
+    for level in range(198):
+        guard = op("∧∨"[level % 2], guard, op("=", "x", level))
+    content = model(automaton("main", edge(goes("here", assign("x", 1)), guard=guard)))
+    assert len(reachable(read_jani(write_model(tmp_path, content)).environment)) == 1

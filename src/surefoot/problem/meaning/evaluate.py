@@ -36,7 +36,7 @@ def evaluate(term: Term, names: Mapping[str, Any], arithmetic: Arithmetic = Arit
         case Var(name):
             return names[name]
         case Apply(op, args) if op in LAZY:
-            return _lazy(op, args, lambda t: evaluate(t, names, arithmetic))
+            return _lazy(op, args, names, arithmetic)
         case Apply(op, args):
             values = [evaluate(a, names, arithmetic) for a in args]
             try:
@@ -47,12 +47,16 @@ def evaluate(term: Term, names: Mapping[str, Any], arithmetic: Arithmetic = Arit
                 raise Undefined(f"overflow in `{op.value}`") from None
 
 
-def _lazy(op: Op, args: tuple[Term, ...], value: Callable[[Term], Any]) -> Any:
+def _lazy(op: Op, args: tuple[Term, ...], names: Mapping[str, Any], arithmetic: Arithmetic) -> Any:
+    """Plain loops: a term of 200 levels, which a reader lets pass, must not exhaust Python's stack."""
     if op is Op.ITE:
-        return value(args[1]) if value(args[0]) else value(args[2])
+        return evaluate(args[1 if evaluate(args[0], names, arithmetic) else 2], names, arithmetic)
     if op is Op.IMPLIES:
-        return not value(args[0]) or bool(value(args[1]))
-    return all(value(a) for a in args) if op is Op.AND else any(value(a) for a in args)
+        return not evaluate(args[0], names, arithmetic) or bool(evaluate(args[1], names, arithmetic))
+    for argument in args:
+        if bool(evaluate(argument, names, arithmetic)) is (op is Op.OR):
+            return op is Op.OR
+    return op is Op.AND
 
 
 def _plain(value: Any) -> Any:
