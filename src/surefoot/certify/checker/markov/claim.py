@@ -16,7 +16,7 @@ from .policy import Policy, read_policy
 from .process import MOST_STATES, Process, all_transitions, explore
 from .question import Question, read_question
 from .starts import initial_states
-from .steps import BITS, backward
+from .steps import backward
 from .term import Function, Row, compiled
 from .values import probability, reward
 
@@ -56,7 +56,7 @@ def check_process(claim_data: object, values_data: object, places: Places) -> Ch
         process = _explored(model, policy, question)
         if len(sides) == 1 and problem["property"]["optimise"] is None and not _is_chain(process):
             raise Refused("least and greatest differ, and only one of them is shown")
-        shown.append(_bounds(process, model, question, data))
+        shown.append(_bounds(process, model, question, data, exactly=_is_exact(claim)))
     bounds = [(least[0], most[1]) for least, most in zip(shown[0], shown[-1], strict=True)]
     what = "the probability" if question.kind == "until" else "the expected reward"
     words = _compared(claim, question.over, bounds)
@@ -65,6 +65,13 @@ def check_process(claim_data: object, values_data: object, places: Places) -> Ch
     decides = policy is not None and policy.outputs is not None
     unsaid = (ORIGIN, *(() if policy is None else policy.unsaid))
     return Checked(f"{what} in {name}: {words}", *size, "reference" if decides else "exact", unsaid)
+
+
+def _is_exact(claim: Mapping[str, Any]) -> bool:
+    """Does the claim leave no room for rounding? Of what is left open both ends may be exact."""
+    if type(claim["low"]) is list:
+        return all(type(pair) is list and pair[:1] == pair[1:] for pair in claim["low"])
+    return bool(claim["low"] == claim["high"]) or claim["problem"]["property"]["optimise"] is None
 
 
 def _sides(asked: object, count: int) -> tuple[str, ...]:
@@ -192,7 +199,9 @@ def _explored(model: Model, policy: Policy | None, question: Question) -> Proces
     )
 
 
-def _bounds(process: Process, model: Model, question: Question, data: object) -> list[Bounds]:
+def _bounds(
+    process: Process, model: Model, question: Question, data: object, *, exactly: bool
+) -> list[Bounds]:
     """For each start: the bounds that were shown."""
     rows, width = process.rows, model.width
     lost = [question.is_lost(row, width) for row in rows]
@@ -205,8 +214,7 @@ def _bounds(process: Process, model: Model, question: Question, data: object) ->
     if question.steps is not None:
         if data is not None:
             raise BadCertificate("values: none are needed, so many steps are computed")
-        low, high = backward(process, question, left, right)
-        scale = 1 << BITS
+        low, high, scale = backward(process, question, left, right, exactly=exactly)
     else:
         low, high, scale = _read_values(data, len(rows))
         if question.kind == "until":

@@ -1,0 +1,150 @@
+"""Bounds on steps and rewards, filters, open choices, cut explorations: from the problem to the checker."""
+
+from fractions import Fraction
+from functools import partial
+from random import Random
+
+import pytest
+from tests.solve.markov.random_processes import Rows, random_rows
+from tests.solve.markov.written import one_of, problem
+
+from surefoot.certify.checker.check import check
+from surefoot.certify.process.claim import about_values
+from surefoot.engines.explicit import Explicit
+from surefoot.problem.property import Bound, Expected, Path, Probability, Property
+from surefoot.problem.term import Const
+from surefoot.verdict.verdict import Exact, PerStart, Unknown
+from surefoot.work.budget import Budget
+
+
+def solved(rows: Rows, asked: Property, exact: bool = True) -> tuple[Fraction | None, Fraction | None]:
+    wanted = problem(rows, asked, [s == 0 for s in range(len(rows))])
+    engine = Explicit(exact=exact)
+    assert engine.objection(wanted) is None
+    verdict = engine.check(wanted, Budget(60))
+    assert isinstance(verdict, Exact)
+    certificate = about_values(wanted, verdict)
+    assert certificate is not None
+    found = check(dict(certificate.content))
+    assert found.accepted, found.reason
+    return verdict.low, verdict.high
+
+
+def within_cost(
+    rows: Rows, left, right, low: int, high: int, best, state: int, paid: int, depth: int
+) -> Fraction:
+    """The best probability of left U right with a cost from low to high, so many steps ahead."""
+    if paid > high:
+        return Fraction(0)
+    if right[state] and paid >= low:
+        return Fraction(1)
+    if not left[state] or not rows[state] or not depth:
+        return Fraction(0)
+    return best(
+        sum(p * within_cost(rows, left, right, low, high, best, t, paid + r, depth - 1) for p, t, r in choice)
+        for choice in rows[state]
+    )
+
+
+def paying(seed: int) -> Rows:
+    """Every step costs 1 or 2, so that a bound on the cost ends all runs."""
+    rows, _ = random_rows(seed)
+    rows[0] = rows[0] or [[(Fraction(1), len(rows) - 1, 1)]]
+    return [[[(p, t, 1 + (r > 0)) for p, t, r in c] for c in choices][:2] for choices in rows]
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_bounds_on_rewards(exact: bool) -> None:
+    for seed in range(40):
+        draw, rows = Random(seed), paying(seed)
+        left, right = ([draw.random() < share for _ in rows] for share in (0.9, 0.3))
+        low, high, strict = draw.choice((0, 2)), draw.randint(2, 5), draw.random() < 0.3
+        for optimise, best in (("max", max), ("min", min)):
+            bound = Bound(Const(low) if low else None, Const(high), "cost", strict)
+            asked = Probability(Path("U", one_of(right), one_of(left), (bound,)), None, optimise)
+            expected = within_cost(rows, left, right, low, high - strict, best, 0, 0, 8)
+            below, above = solved(rows, asked, exact)
+            assert below is not None
+            assert above is not None
+            assert below <= expected <= above, (seed, optimise)
+            assert above - below <= expected / 10**6
+
+
+def _value(rows: Rows, bounds: tuple[Bound, ...], optimise: str, operator: str, right, left=None, way=None):
+    path = Path(operator, one_of(right), one_of(left or [True] * len(right)), bounds)
+    low, high = solved(rows, Probability(path, None, way or optimise))
+    assert low == high
+    return low
+
+
+def test_duals() -> None:
+    """G, W and R against U of the same processes; X against one step."""
+    for seed in range(25):
+        draw, rows = Random(seed), paying(seed)
+        left, right = ([draw.random() < 0.6 for _ in rows] for _ in range(2))
+        neither = [not a and not b for a, b in zip(left, right, strict=True)]
+        opposite = {"min": "max", "max": "min"}
+        steps = draw.choice((None, 3))
+        bounds = () if steps is None else (Bound(None, Const(steps)),)
+        for optimise in ("min", "max"):
+            value = partial(_value, rows, bounds, optimise)
+            other = opposite[optimise]
+            assert value("G", right) == 1 - value("F", [not b for b in right], None, other)
+            assert value("W", right, left) == 1 - value("U", neither, [not b for b in right], other)
+            weak = value("U", [not b for b in right], [not a for a in left], other)
+            assert value("R", right, left) == 1 - weak
+            best = max if optimise == "max" else min
+            after = [sum((p for p, t, _ in c if right[t]), Fraction(0)) for c in rows[0]]
+            step = Probability(Path("X", one_of(right)), None, optimise)
+            assert solved(rows, step)[0] == best(after)
+
+
+ROWS: Rows = [
+    [[(Fraction(1, 2), 1, 1), (Fraction(1, 2), 2, 3)], [(Fraction(1), 2, 1)]],
+    [],
+    [[(Fraction(1, 3), 0, 0), (Fraction(2, 3), 3, 0)]],
+    [],
+]
+GOAL = [False, True, False, False]
+
+
+def test_what_is_left_open_is_covered() -> None:
+    low, high = solved(ROWS, Probability(Path("F", one_of(GOAL))))
+    assert (low, high) == (0, Fraction(3, 5))
+
+
+def test_every_start_has_its_own() -> None:
+    asked = Probability(Path("F", one_of(GOAL)), None, "max", "values")
+    wanted = problem(ROWS, asked, [True] * 4)
+    verdict = Explicit(exact=True).check(wanted, Budget(10))
+    assert isinstance(verdict, PerStart)
+    found = {s["where"]: v.low for s, v in verdict.table if isinstance(v, Exact)}
+    assert found == {0: Fraction(3, 5), 1: 1, 2: Fraction(1, 5), 3: 0}
+    certificate = about_values(wanted, verdict)
+    assert certificate is not None
+    content = dict(certificate.content)
+    assert check(content).accepted
+    content["claim"] = {**content["claim"], "low": [["3/5", "3/5"], [1, 1], ["1/4", "1/4"], [0, 0]]}
+    assert not check(content).accepted
+
+
+def test_other_starts_than_the_initial_ones() -> None:
+    asked = Probability(Path("F", one_of(GOAL)), None, "max", "min", one_of([True, False, True, False]))
+    assert solved(ROWS, asked) == (Fraction(1, 5), Fraction(1, 5))
+
+
+def test_an_infinite_reward() -> None:
+    assert solved(ROWS, Expected("cost", one_of(GOAL), None, "min")) == (None, None)
+    assert solved(ROWS, Expected("cost", one_of([False, True, False, True]), None, "max"))[0] is not None
+
+
+def test_a_limit_on_states_widens_the_interval() -> None:
+    asked = Probability(Path("F", one_of(GOAL)), None, "max")
+    wanted = problem(ROWS, asked, [True, False, False, False])
+    verdict = Explicit(max_states=1).check(wanted, Budget(10))
+    assert isinstance(verdict, Exact)
+    assert verdict.low is not None
+    assert verdict.high is not None
+    assert verdict.low <= Fraction(1, 2) < Fraction(3, 5) <= verdict.high
+    cost = problem(ROWS, Expected("cost", one_of(GOAL), None, "max"), [True, False, False, False])
+    assert isinstance(Explicit(max_states=1).check(cost, Budget(10)), Unknown)
