@@ -47,8 +47,9 @@ def plus(left: Linear, right: Linear) -> Linear:
         return Linear(left.coefficients, left.constant + right.constant)
     total = dict(left.coefficients)
     for name, coefficient in right.coefficients:
-        total[name] = total.get(name, Fraction(0)) + coefficient
-    return Linear(tuple((n, c) for n, c in total.items() if c), left.constant + right.constant)
+        total[name] = total[name] + coefficient if name in total else coefficient
+    together = left.constant + right.constant if right.constant else left.constant
+    return Linear(tuple((n, c) for n, c in total.items() if c), together)
 
 
 def scaled(linear: Linear, factor: Fraction) -> Linear:
@@ -56,6 +57,8 @@ def scaled(linear: Linear, factor: Fraction) -> Linear:
         return Linear()
     if factor == 1:
         return linear
+    if factor == -1:
+        return Linear(tuple((n, -c) for n, c in linear.coefficients), -linear.constant)
     return Linear(tuple((n, c * factor) for n, c in linear.coefficients), linear.constant * factor)
 
 

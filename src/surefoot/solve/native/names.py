@@ -41,6 +41,7 @@ def dependence(query: Query, formulas: Sequence[Formula]) -> Dependence:
         mentioned = {n for t in call.inputs for n, _ in linearise(t).coefficients}
         needs.update((name, mentioned) for name in call.outputs)
     defined: dict[str, Linear] = {}
+    mentions: dict[str, set[str]] = {}  # by which defined names a name has been mentioned
     used = set()
     equations = []
     for position, atom in enumerate(formulas):
@@ -54,9 +55,12 @@ def dependence(query: Query, formulas: Sequence[Formula]) -> Dependence:
             able = able and (name not in whole or _is_whole(value, whole))
             if able and not _reaches({n for n, _ in value.coefficients}, name, needs):
                 needs[name] = {n for n, _ in value.coefficients}
-                for earlier in defined:
+                changed = mentions.pop(name, set())
+                for earlier in changed:
                     defined[earlier] = substituted(defined[earlier], {name: value})
                 defined[name] = value
+                for other, _ in value.coefficients:
+                    mentions.setdefault(other, set()).update(changed, (name,))
                 used.add(atom)
                 equations.append((name, position))
                 break
