@@ -124,7 +124,7 @@ def _places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]
         yield from _places(part, (*path, key))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(seed=st.integers(0, 2**32))
 def test_damaged_models_are_read_or_refused(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
     random = Random(seed)

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -54,7 +55,7 @@ def paid(environment: Environment) -> set[str]:
     return {r for c in environment.components for e in c.edges for o in e.outcomes for r, _ in o.rewards}
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(seed=st.integers(0, 2**32))
 def test_random_environments_mean_the_same(seed: int) -> None:
     random = Random(seed)
@@ -153,7 +154,6 @@ def test_properties_that_cannot_be_written(tmp_path: Path, text: str, message: s
     ],
 )
 def test_environments_that_cannot_be_written(tmp_path: Path, change: dict, message: str) -> None:
-    from dataclasses import replace
 
     with pytest.raises(Unsupported) as error:
         write_jani(replace(walker(tmp_path), **change))
@@ -193,3 +193,22 @@ def test_models_read_back(shared_data: Path, file: str, constants: dict[str, str
     assert sorted(map(packed, starts(copy.environment))) == sorted(map(packed, starts(model.environment)))
     for state in limited:
         assert steps(copy.environment, state, renamed) == steps(model.environment, state, {})
+
+
+def test_the_environment_of_a_study_reads_back() -> None:
+    """Three components, locations that guards ask for, arrays, and a reward of every decision."""
+    from surefoot.studies.racetrack.problem import PROBLEMS, decisions_to_goal
+
+    environment = PROBLEMS["decisions-to-goal"]().environment
+    asked = replace(decisions_to_goal(), optimise="max")
+    copy = again(environment, {"question": asked})
+    renamed = {p.reward: asked.reward for p in copy.properties.values() if isinstance(p, Expected)}
+    waiting = list(starts(environment))
+    seen = {packed(s) for s in waiting}
+    for state in waiting:
+        for successor in successors(question(environment), state):
+            if packed(successor.state) not in seen and len(seen) < 80:
+                seen.add(packed(successor.state))
+                waiting.append(successor.state)
+        assert steps(copy.environment, state, renamed) == steps(environment, state, {})
+    assert len(waiting) == 80
