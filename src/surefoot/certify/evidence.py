@@ -15,7 +15,7 @@ from surefoot.certify.execution.canonical import canonical
 from surefoot.certify.execution.prove import about_runs, certificate
 from surefoot.certify.execution.recurrence import recurrence_certificate
 from surefoot.certify.files import about_files, rejection, without_controls
-from surefoot.certify.process.claim import about_values
+from surefoot.certify.process.claim import about_graph, about_values
 from surefoot.certify.replay import replay, replay_stem
 from surefoot.errors import Unsupported
 from surefoot.problem.problem import Problem
@@ -76,6 +76,8 @@ def certify(
             return _about_the_start(problem, verdict, otherwise, inputs, budget)
         case Exact() | PerStart():
             return _values(problem, verdict, inputs, budget)
+        case Holds(as_asked=True, argument=Argument("graph")):
+            return _checked(about_graph(problem), "proved", verdict, budget)
         case Holds(as_asked=True, argument=Argument()):
             return aided(problem, verdict, Aid(), inputs, budget)
         case _:

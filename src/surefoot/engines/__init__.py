@@ -7,8 +7,8 @@ from surefoot.engines.protocol import Engine
 from surefoot.engines.recurrence import Recurrence
 
 ENGINES: dict[str, type[Engine]] = {
-    "explicit": Explicit,
     "bmc": Bmc,
     "induction": Induction,
     "recurrence": Recurrence,
+    "explicit": Explicit,
 }

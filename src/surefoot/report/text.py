@@ -176,6 +176,8 @@ def _argument(certificate: Certificate) -> list[str]:
 def _size(certificate: Certificate) -> str:
     """How much a certificate has to show."""
     cases, several = certificate.content.get("cases"), certificate.content.get("obligations")
+    if certificate.kind == "graph":
+        return "the problem alone"
     if isinstance(values := certificate.content.get("values"), list):
         sizes = [counted(side["states"], "state") for side in values if side is not None]
         return f"bounds of {' and of '.join(sizes)}" if sizes else "the problem alone"

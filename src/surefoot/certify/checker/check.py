@@ -17,7 +17,7 @@ from .execution.range import check_overflow
 from .execution.recurrence import check_stem, read_recurrence
 from .execution.recurrence import obligations as of_regions
 from .file import file_bytes, shown, unpacked
-from .markov.claim import check_process
+from .markov.claim import check_graph, check_process
 from .number import BadCertificate, Refused, integer, items, record, text
 from .proof.cases import check_choices, read_case
 from .proof.cases import read_problem as read_case_problem
@@ -94,7 +94,7 @@ def check(
     it says and in `base`. Raises `BadCertificate` if the data is not a certificate at all.
     """
     claim = certificate.get("claim")
-    if isinstance(claim, dict) and claim.get("kind") == "process":
+    if isinstance(claim, dict) and claim.get("kind") in ("process", "graph"):
         return _about_values(certificate, Places(base, network, property))
     about_runs = isinstance(claim, dict) and claim.get("kind") in ("execution", "recurrence")
     proofs = _OBLIGATIONS if about_runs else _CASES
@@ -121,20 +121,25 @@ def check(
 
 def _about_values(certificate: Mapping[str, Any], places: Places) -> Verdict:
     """A probability or an expected reward, with bounds of every state of the process."""
-    data = record(dict(certificate), _KEYS | _VALUES, frozenset(), "certificate")
+    graph = certificate["claim"]["kind"] == "graph"
+    data = record(dict(certificate), _KEYS if graph else _KEYS | _VALUES, frozenset(), "certificate")
     if type(data["surefoot-certificate"]) is not int or data["surefoot-certificate"] != 1:
         raise BadCertificate("certificate: of another version than 1")
     if data["arithmetic"] not in ("exact", "reference") or places.property is not None:
         raise BadCertificate("certificate: about a process, in `exact` or `reference` arithmetic, not a file")
     try:
-        found = check_process(data["claim"], data["values"], places)
+        found = (
+            check_graph(data["claim"], places)
+            if graph
+            else check_process(data["claim"], data["values"], places)
+        )
         if found.arithmetic != data["arithmetic"]:
             raise Refused("the arithmetic is `reference` exactly where a network decides")
     except Refused as error:
         return Verdict(False, str(error), "bounds of a probability or an expected reward")
     except (TypeError, ValueError, ArithmeticError, LookupError, RecursionError) as error:
         raise BadCertificate(f"a part of the problem that does not fit the others: {error}") from None
-    reason = "the bounds of every state are inductive"
+    reason = "every reachable state was looked at" if graph else "the bounds of every state are inductive"
     meaning = _MEANING[found.arithmetic]
     return Verdict(True, reason, found.claim, meaning, found.unsaid, 1, found.choices, found.states)
 

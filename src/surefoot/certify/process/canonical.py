@@ -30,7 +30,7 @@ from surefoot.problem.names import DEADLOCKED, STALLED, chosen_action, location_
 from surefoot.problem.network import Activation, Shape
 from surefoot.problem.policy import Choose, Policy
 from surefoot.problem.problem import Problem
-from surefoot.problem.property import Bound, Expected, Probability
+from surefoot.problem.property import Bound, Eventually, Expected, Never, Probability, Recurs, Within
 from surefoot.problem.term import Apply, Const, Op, Term, Var
 from surefoot.problem.validate.property import STEPS
 
@@ -156,6 +156,14 @@ def _property(problem: Problem) -> dict[str, Any]:
                 "over": over,
                 "starts": None if starts is None else tree(starts, asked=True),
             }
+        case Never(bad, steps):
+            return {"kind": "never", "condition": tree(bad, asked=True), "steps": steps, "after": 0}
+        case Eventually(good):
+            return {"kind": "eventually", "condition": tree(good, asked=True), "steps": None, "after": 0}
+        case Recurs(good):
+            return {"kind": "recurs", "condition": tree(good, asked=True), "steps": None, "after": 0}
+        case Within(good, steps, after):
+            return {"kind": "within", "condition": tree(good, asked=True), "steps": steps, "after": after}
         case other:
             raise Unsupported(f"certificates of probabilities do not cover this {type(other).__name__}")
 

@@ -11,6 +11,7 @@ from typing import Any
 from surefoot.certify.checker.number import BadCertificate, ratio
 from surefoot.certify.execution.terms import exact
 from surefoot.certify.process.canonical import canonical
+from surefoot.errors import Unsupported
 from surefoot.problem.problem import Problem
 from surefoot.verdict.verdict import Certificate, Exact, PerStart
 
@@ -40,6 +41,22 @@ def about_values(
         "values": found.content["values"],
     }
     return Certificate("process", content)
+
+
+def about_graph(problem: Problem) -> Certificate | str:
+    """The certificate that all runs of a finite system keep a property: the problem alone, or why not."""
+    try:
+        written = canonical(problem)
+    except Unsupported as why:
+        return str(why)
+    claim = {"kind": "graph", "problem": written}
+    return Certificate("graph", {"surefoot-certificate": 1, "claim": claim, "arithmetic": "exact"})
+
+
+def is_about_graph(content: Mapping[str, Any], problem: Problem) -> bool:
+    """Is this a certificate about the runs of exactly this problem?"""
+    wanted = about_graph(problem)
+    return isinstance(wanted, Certificate) and json.loads(json.dumps(wanted.content)) == content
 
 
 def _end(value: Fraction | None, *, up: bool) -> int | str | None:

@@ -10,7 +10,7 @@ import click
 
 from surefoot.certify.checker.check import check
 from surefoot.certify.checker.number import BadCertificate
-from surefoot.certify.process.claim import is_about_values
+from surefoot.certify.process.claim import is_about_graph, is_about_values
 from surefoot.cli.model import Loaded, load_source
 from surefoot.cli.output import sha256
 from surefoot.cli.search_evidence import Evidence, is_about, moved, unrefuted
@@ -59,7 +59,7 @@ def judged(stored: StoredResult, trust_python: bool) -> tuple[str, str]:
     """Accepted, rejected or not certified, and the reason."""
     if isinstance(stored.result.verdict, Proved):
         content = stored.result.verdict.certificate.content
-        about_runs = stored.result.verdict.certificate.kind == "execution"
+        about_runs = stored.result.verdict.certificate.kind in ("execution", "graph")
         why = other_problem(content, stored, trust_python) if about_runs else other_files(content, stored)
         return accepted(content, Path()) if why is None else ("rejected", why)
     if isinstance(stored.result.verdict, Exact | PerStart) and stored.result.verdict.certificate is not None:
@@ -141,7 +141,7 @@ def other_files(content: Mapping[str, Any], stored: StoredResult) -> str | None:
 def in_reals(content: Mapping[str, Any], stored: StoredResult) -> str | None:
     verdict = stored.result.verdict
     float32 = isinstance(verdict, Proved) and verdict.arithmetic != "proved-real"
-    if float32 and content.get("arithmetic") != "float32":
+    if float32 and content.get("arithmetic") not in ("float32", "exact"):
         return "the certificate is about real arithmetic, the result about float32"
     return None
 
@@ -154,7 +154,9 @@ def other_problem(content: Mapping[str, Any], stored: StoredResult, trust_python
     (problem,) = loaded.problems.values()
     if (why := unnamed(stored, loaded)) is not None:
         return why
-    if not is_about(content, problem, loaded.inputs):
+    claim = content.get("claim")
+    graph = isinstance(claim, dict) and claim.get("kind") == "graph"
+    if not (is_about_graph(content, problem) if graph else is_about(content, problem, loaded.inputs)):
         return "the certificate is about another problem than the files of the result describe"
     return in_reals(content, stored) or misquoted(stored, problem)
 

@@ -1,4 +1,4 @@
-"""Explicit states: probabilities and expected rewards of everything that is reachable.
+"""Explicit states: probabilities, expected rewards and runs of everything that is reachable.
 
 The reachable part of the problem becomes a Markov decision process (`compile`), where a policy has already
 decided what is its own; what stays open is resolved for the least or the greatest value. The solver
@@ -20,9 +20,12 @@ from numpy.typing import NDArray
 from surefoot.compile import Explored, explore
 from surefoot.engines.explicit.asked import Asked, Posed, asked, posed
 from surefoot.engines.explicit.evidence import values
+from surefoot.engines.explicit.runs import decide
 from surefoot.errors import Unsupported
+from surefoot.problem.environment import Arithmetic, Array, Bool, Int, Kind
+from surefoot.problem.policy import Policy, ProgramPolicy
 from surefoot.problem.problem import Problem
-from surefoot.problem.property import Expected, Probability
+from surefoot.problem.property import Expected, Never, Probability
 from surefoot.query.markov import Answer
 from surefoot.solve.markov import Undecided, solve
 from surefoot.verdict.verdict import Certificate, Exact, PerStart, Reason, Unknown, Verdict
@@ -45,8 +48,7 @@ class Explicit:
 
     def objection(self, problem: Problem) -> str | None:
         if not isinstance(problem.property, Probability | Expected):
-            kind = type(problem.property).__name__
-            return f"explicit computes probabilities and expected rewards; this property is {kind}"
+            return _objection_to_runs(problem)
         if problem.property.over not in _OVER:
             return f"explicit does not know the filter `{problem.property.over}` over start states"
         if problem.property.starts is not None and _has_reward_bound(problem.property):
@@ -58,7 +60,8 @@ class Explicit:
         return None
 
     def check(self, problem: Problem, budget: Budget) -> Verdict:
-        assert isinstance(problem.property, Probability | Expected)
+        if not isinstance(problem.property, Probability | Expected):
+            return self._runs(problem, budget)
         explored, sides = self._solved(problem, budget)
         if isinstance(sides, Unknown):
             return sides
@@ -77,6 +80,15 @@ class Explicit:
             for s, (low, high) in zip(starts, bounds, strict=True)
         ]
         return PerStart(tuple(table), whole)
+
+    def _runs(self, problem: Problem, budget: Budget) -> Verdict:
+        asked_of = problem.property
+        condition = asked_of.bad if isinstance(asked_of, Never) else asked_of.good  # type: ignore[union-attr]
+        labels = {"condition": condition}
+        explored = explore(problem, labels=labels, budget=budget, max_states=self.max_states)
+        if budget.spent() and explored.markov.cut.any():
+            return Unknown(Reason.TIMEOUT, f"the time ended after {explored.markov.states} states")
+        return decide(problem, explored, explored.markov.labels["condition"])
 
     def _solved(
         self, problem: Problem, budget: Budget
@@ -124,6 +136,36 @@ class Explicit:
             for side, what, answer in sides
         ]
         return {"values": given, "optimise": [_meant(side) for side, _, _ in sides]}
+
+
+def _objection_to_runs(problem: Problem) -> str | None:
+    """Runs of finite systems whose policy, if any, is a program: what the checker can look at as well."""
+    environment = problem.environment
+    if environment.arithmetic is not Arithmetic.EXACT or environment.controls:
+        return "explicit looks at runs of systems with exact arithmetic and without controls"
+    chosen = [c.kind for part in environment.components for e in part.edges for c in e.chosen]
+    if not all(map(_is_finite, [*(v.kind for v in environment.variables), *chosen])):
+        return "explicit looks at all states; a variable here has infinitely many values"
+    if problem.policy is not None and not _is_program(problem.policy):
+        return "explicit looks at runs of environments and programs; the policy has a network"
+    return None
+
+
+def _is_finite(kind: Kind) -> bool:
+    match kind:
+        case Bool() | Int(int(), int()):
+            return True
+        case Array(element):
+            return _is_finite(element)
+        case _:
+            return False
+
+
+def _is_program(policy: Policy) -> bool:
+    inner = [b.then for b in policy.branches] if isinstance(policy, ProgramPolicy) else [None]
+    return all(
+        isinstance(then, str) or (isinstance(then, ProgramPolicy) and _is_program(then)) for then in inner
+    )
 
 
 def _meant(side: Asked) -> str:

@@ -11,10 +11,11 @@ from typing import Any
 from ..claim import Places
 from ..file import shown as shown_name
 from ..number import BadCertificate, Refused, integer, items, number, record, text
+from .graph import all_runs
 from .model import Model, read_model
 from .policy import Policy, read_policy
 from .process import MOST_STATES, Process, all_transitions, explore
-from .question import Question, read_question
+from .question import MOST_STEPS, Question, read_question
 from .starts import initial_states
 from .steps import backward
 from .term import Function, Row, compiled
@@ -26,6 +27,7 @@ _HEX = re.compile(r"-?0x[0-9a-f]+", re.ASCII)
 ORIGIN = "where the problem comes from: it is written out in the certificate"
 LONGEST = 2_000_000  # digits of a number
 Bounds = tuple[Fraction | None, Fraction | None]  # None: infinite
+_RUNS = frozenset({"kind", "condition", "steps", "after"})
 _VALUES = frozenset({"states", "scale", "numbers", "low", "high"})
 
 
@@ -65,6 +67,26 @@ def check_process(claim_data: object, values_data: object, places: Places) -> Ch
     decides = policy is not None and policy.outputs is not None
     unsaid = (ORIGIN, *(() if policy is None else policy.unsaid))
     return Checked(f"{what} in {name}: {words}", *size, "reference" if decides else "exact", unsaid)
+
+
+def check_graph(claim_data: object, places: Places) -> Checked:
+    """Raises `Refused` unless every run of a finite system keeps the property; no network decides."""
+    claim = record(claim_data, frozenset({"kind", "problem"}), frozenset(), "claim")
+    problem = record(claim["problem"], _PROBLEM, frozenset(), "problem")
+    model = read_model(problem["environment"])
+    policy = None if problem["policy"] is None else read_policy(problem["policy"], model, places)
+    if policy is not None and policy.outputs is not None:
+        raise BadCertificate("policy: a network, whose runs depend on the order of its sums")
+    asked = record(problem["property"], _RUNS, frozenset(), "property")
+    condition = _condition(asked["condition"], model, policy)
+    starts = initial_states(model)
+    permitted = None if policy is None else policy.permitted
+    process = explore(model, starts, permitted, None, (), lambda row: False)
+    holds = [bool(condition(row)) for row in process.rows]
+    steps = None if asked["steps"] is None else integer(asked["steps"], 0, MOST_STEPS, "steps")
+    all_runs(process.choices, process.starts, text(asked["kind"], "kind"), holds, steps, asked["after"])
+    words = f"every run of {shown_name(text(problem['name'], 'name'))} keeps its property: {asked['kind']}"
+    return Checked(words, len(process.rows), sum(map(len, process.choices)), "exact", (ORIGIN,))
 
 
 def _is_exact(claim: Mapping[str, Any]) -> bool:
