@@ -70,11 +70,11 @@ def check(explored: Explored, problem: Problem, labels: Mapping[str, Term]) -> N
     for i, state in enumerate(states):
         for name, label in labels.items():
             assert markov.labels[name][i] == holds(problem, state, label), (name, state)
-        made = decision(problem, state)
-        assert explored.stalled[i] == (made is not None and made.stalls)
-        if markov.cut[i]:
+        if markov.cut[i] or explored.final[i]:
             assert markov.choices[i] == markov.choices[i + 1]
             continue
+        made = decision(problem, state)
+        assert explored.stalled[i] == (made is not None and made.stalls)
         expected = by_reference(problem, state)
         found = explored_rows(explored, i)
         assert [name for name, _ in found] == [name for name, _ in expected], state

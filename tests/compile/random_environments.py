@@ -73,13 +73,13 @@ def number(rng: Random, depth: int, names: tuple[str, ...] = ("x", "y")) -> Term
 def index(rng: Random, length: int) -> Term:
     """Mostly inside an array of this length."""
     return rng.choice(
-        [Const(0), ite(B, 0, 1), X % length, Y + 1 if length == 3 or rng.random() < 0.1 else X % 2]
+        [Const(0), ite(B, 0, 1), X % length, Y + 1 if length == 3 or rng.random() < 0.03 else X % 2]
     )
 
 
 def divisor(rng: Random, value: Term) -> Term:
     """Mostly not zero."""
-    return value if rng.random() < 0.1 else Apply(Op.ABS, (value,)) + 1
+    return value if rng.random() < 0.03 else Apply(Op.ABS, (value,)) + 1
 
 
 def condition(rng: Random, depth: int, names: tuple[str, ...] = ("x", "y")) -> Term:
@@ -108,7 +108,7 @@ def into(kind: Kind, rng: Random, names: tuple[str, ...]) -> Term:
             return condition(rng, 2, names)
         case Int(int() as low, int() as high):
             value = number(rng, 2, names)
-            if rng.random() < 0.05:
+            if rng.random() < 0.02:
                 return value
             return Apply(Op.MIN, (Apply(Op.MAX, (value, Const(low))), Const(high)))
         case _:
@@ -117,7 +117,7 @@ def into(kind: Kind, rng: Random, names: tuple[str, ...]) -> Term:
 
 def outcome(rng: Random, probability: Term, locations: int, names: tuple[str, ...]) -> Outcome:
     updates = []
-    for name in rng.sample(sorted(KINDS), rng.randint(0, 2)):
+    for name in rng.sample(sorted(KINDS), rng.randint(1, 3)):
         target: Term = Var(name)
         kind = KINDS[name]
         if isinstance(kind, Array) and rng.random() < 0.7:
@@ -147,15 +147,19 @@ def probabilities(rng: Random) -> tuple[Term, ...]:
     )
 
 
-def edge(rng: Random, locations: int, actions: tuple[str | None, ...], free: bool) -> Edge:
+def edge(
+    rng: Random, locations: int, actions: tuple[str | None, ...], free: bool, places: tuple[str, ...]
+) -> Edge:
+    """`places`: the names of the locations, which terms may read."""
     chosen: tuple[Choice, ...] = ()
-    names: tuple[str, ...] = ("x", "y")
+    seen: tuple[str, ...] = ("x", "y", *places)
+    names = seen
     if free and rng.random() < 0.25:
-        chosen, names = (Choice("w", Int(0, 2)),), ("x", "y", "w")
+        chosen, names = (Choice("w", Int(0, 2)),), (*seen, "w")
     return Edge(
         f"l{rng.randrange(locations)}" if locations > 1 else "here",
         rng.choice(actions),
-        condition(rng, 2) if rng.random() < 0.6 else TRUE,
+        condition(rng, 2, seen) if rng.random() < 0.4 else TRUE,
         chosen,
         condition(rng, 1, names) if chosen and rng.random() < 0.5 else TRUE,
         tuple(outcome(rng, p, locations, names) for p in probabilities(rng)),
@@ -164,9 +168,12 @@ def edge(rng: Random, locations: int, actions: tuple[str | None, ...], free: boo
 
 def environment(rng: Random, *, free: bool = True) -> Environment:
     components = []
-    for n in range(rng.randint(1, 3)):
-        locations = rng.randint(1, 2)
-        edges = tuple(edge(rng, locations, (*ACTIONS, None), free) for _ in range(rng.randint(1, 4)))
+    sizes = [rng.randint(1, 2) for _ in range(rng.randint(1, 3))]
+    named = tuple(f"@c{n}" for n, locations in enumerate(sizes) if locations > 1)
+    for n, locations in enumerate(sizes):
+        edges = tuple(
+            edge(rng, locations, (*ACTIONS, None, None), free, named) for _ in range(rng.randint(2, 5))
+        )
         places = tuple(f"l{i}" for i in range(locations)) if locations > 1 else ("here",)
         components.append(Component(f"c{n}", edges, places, places[:1]))
     vectors = []

@@ -8,7 +8,7 @@ import pytest
 from tests.compile.against_reference import check
 from tests.examples import EXAMPLES, Example
 
-from surefoot.compile import explore
+from surefoot.compile import Tier, explore
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import (
     Arithmetic,
@@ -99,6 +99,17 @@ def test_limits_leave_cut_states() -> None:
     small = explore(asked(up), labels={}, memory=1000, tier="interpreter")
     assert small.markov.cut.any()
     assert small.why_cut == "the limit of 1000 bytes"
+
+
+@pytest.mark.parametrize("tier", ["interpreter", "llvm"])
+def test_what_is_behind_a_final_state_is_not_looked_at(tier: Tier) -> None:
+    endless = counting(Edge(guard=1 / (5 - N) > 0, outcomes=(sets(N + 1),)))
+    with pytest.raises(Undefined):
+        explore(asked(endless), labels={}, tier=tier)
+    explored = explore(asked(endless), labels={"goal": N >= 5}, until=N >= 5, tier=tier)
+    assert explored.states.column("n").tolist() == [0, 1, 2, 3, 4, 5]
+    assert explored.final.tolist() == explored.markov.labels["goal"].tolist() == [False] * 5 + [True]
+    assert not explored.markov.cut.any()
 
 
 def test_start_states_are_enumerated() -> None:

@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.compile.against_reference import check, visit
-from tests.compile.random_environments import labels, problem
+from tests.compile.random_environments import calm, labels, problem
 
 from surefoot.compile import explore
 from surefoot.problem.meaning.evaluate import Undefined
+from surefoot.problem.semantics import holds
 
 
 @settings(max_examples=80, deadline=None)
@@ -25,3 +26,7 @@ def test_random_problems(seed: int) -> None:
         return
     explored = explore(asked, labels=names, rewards=("cost",), tier="interpreter")
     check(explored, asked, names)
+    until = calm(Random(seed))
+    ended = explore(asked, labels=names, rewards=("cost",), until=until, tier="interpreter")
+    check(ended, asked, names)
+    assert all(ended.final[i] == holds(asked, ended.valuation(i), until) for i in range(ended.markov.states))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.compile.random_environments import labels, problem
+from tests.compile.random_environments import calm, condition, labels, problem
 
 from surefoot.compile import Explored, explore
 from surefoot.compile.emit.operators import NOT_COMPILED, TABLE
@@ -49,16 +49,18 @@ def same(ours: Explored, theirs: Explored) -> None:
     assert [ours.label_names[n] if n >= 0 else None for n in ours.labels] == [
         theirs.label_names[n] if n >= 0 else None for n in theirs.labels
     ]
-    for flags in ("stalled", "near_tie", "halted", "blocked"):
+    for flags in ("stalled", "near_tie", "halted", "blocked", "final"):
         assert getattr(ours, flags).tolist() == getattr(theirs, flags).tolist(), flags
     assert ours.why_cut == theirs.why_cut
 
 
-def compare(asked: Problem, names: Mapping[str, Term], max_states: int | None = None) -> str:
+def compare(
+    asked: Problem, names: Mapping[str, Term], max_states: int | None = None, until: Term = FALSE
+) -> str:
     """Explore with both tiers; what came of it, in a word."""
     quantities = {"third": Var(asked.environment.variables[0].name) / 3}
     options: dict[str, Any] = {"labels": names, "rewards": ("cost",), "quantities": quantities}
-    options["max_states"] = max_states
+    options |= {"max_states": max_states, "until": until}
     try:
         reference = explore(asked, tier="interpreter", **options)
     except Undefined:
@@ -78,7 +80,9 @@ def compare(asked: Problem, names: Mapping[str, Term], max_states: int | None = 
 def test_random_problems(seed: int) -> None:
     rng = Random(seed)
     asked = problem(rng, free=rng.random() < 0.1)
-    compare(asked, labels(asked), rng.choice([None, None, 7]))
+    until = rng.choice([FALSE, FALSE, calm(rng), condition(rng, 1)])
+    names = labels(asked) if rng.random() < 0.7 else {}
+    compare(asked, names, rng.choice([None, None, 7]), until)
 
 
 def test_most_random_problems_are_compiled() -> None:

@@ -20,6 +20,8 @@ from surefoot.problem.names import DEADLOCKED, STALLED, chosen_action, location_
 from surefoot.problem.problem import Problem
 from surefoot.problem.term import TRUE, Const, Term, Var, equal, free_names, rebuild
 
+UNTIL = "until"  # the name of the condition in which states are not left
+
 
 @dataclass(frozen=True, slots=True)
 class Conditions:

@@ -80,6 +80,7 @@ class Explored:
     stalled: NDArray[np.bool_]  # [states]
     near_tie: NDArray[np.bool_]  # [states]: the reference decided, the fast evaluation could not
     halted: NDArray[np.bool_]  # [states]
+    final: NDArray[np.bool_]  # [states]: `until` holds; they are not left, and nothing else is known of them
     blocked: NDArray[np.bool_]  # [states]
     quantities: Mapping[str, NDArray[np.int32]]  # name -> [states]: index into the values of `markov`
     tier: str

@@ -14,7 +14,7 @@ from surefoot.compile.llvm.explorer import Compiled, GaveUp
 from surefoot.compile.llvm.machine import cache_folder
 from surefoot.errors import Unsupported
 from surefoot.problem.problem import Problem
-from surefoot.problem.term import Term
+from surefoot.problem.term import FALSE, Term
 from surefoot.work.budget import Budget
 
 _FEW = 200  # states that are interpreted before anything is compiled
@@ -30,16 +30,18 @@ def explore(
     budget: Budget | None = None,
     max_states: int | None = None,
     memory: int | None = None,
+    until: Term = FALSE,
     tier: Tier = "auto",
 ) -> Explored:
     """The reachable part of a problem as a Markov decision process, with exact probabilities.
 
     Without a policy every enabled transition is a choice; a policy leaves what it decides, and what is the
     environment's own. `labels` are conditions, `quantities` numbers, both found out for every state;
-    `rewards` are names of rewards of the environment. `memory` is in bytes.
+    `rewards` are names of rewards of the environment. States in which `until` holds are not left: what would
+    happen there is not looked at, and may even be undefined. `memory` is in bytes.
     """
     limits = Limits(budget or Budget(), max_states, memory)
-    asked = (problem, labels, quantities or {}, rewards)
+    asked = (problem, labels, quantities or {}, rewards, until)
     if tier == "auto":
         few = Interpreter(*asked).run(replace(limits, max_states=min(_FEW, max_states or _FEW)))
         if few.why_cut == "" or limits.exceeded(few.markov.states, 0):
@@ -62,7 +64,7 @@ def explore(
 def objection(problem: Problem) -> str | None:
     """Why the compiled tier does not take this environment and policy, in a sentence."""
     try:
-        Compiled(problem, {}, {}, (), None)
+        Compiled(problem, {}, {}, (), FALSE, None)
     except Objection as why:
         return str(why)
     return None

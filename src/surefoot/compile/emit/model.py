@@ -183,12 +183,13 @@ class Model:
         self._end(f)
 
     def _updates(self, n: Numbered, outcome: int, what: Outcome) -> None:
-        """One function per index that has updates; the first one also moves to the next location."""
+        """One function per index that has updates; the last one also moves to the next location."""
         component = self.environment.components[n.component]
         entry = self.packing.layout.places[n.component]
         for level, index in enumerate(self.levels):
             updates = [u for u in what.updates if u.index == index]
-            moves = level == 0 and entry is not None and what.target != n.edge.source
+            last = level == len(self.levels) - 1  # terms of all levels see the old location
+            moves = last and entry is not None and what.target != n.edge.source
             if not updates and not moves:
                 continue
             f = Function(f"apply{outcome}_{level}", _POINTERS)
@@ -255,6 +256,12 @@ class Model:
         for i, term in enumerate(labels.values()):
             holds = self._terms(f, more=self._facts(f)).truth(term)
             f.store("%out", str(i), f.value(f"zext i1 {holds.text} to i8"), "i8")
+        self._end(f)
+
+    def add_until(self, until: Term) -> None:
+        """until(numbers, out): is this a state that is not left?"""
+        f = Function("until", _POINTERS)
+        f.store("%out", "0", f.value(f"zext i1 {self._terms(f).truth(until).text} to i64"))
         self._end(f)
 
     def _quantities(self, quantities: Mapping[str, Term]) -> None:

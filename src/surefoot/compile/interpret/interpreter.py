@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from surefoot.compile.closure import UNDEFINED
-from surefoot.compile.condition import Conditions, conditions
+from surefoot.compile.condition import UNTIL, conditions
 from surefoot.compile.deciding import Made, decider
 from surefoot.compile.explored import Explored, RowStates
 from surefoot.compile.initial import initial_rows
@@ -30,7 +30,7 @@ from surefoot.compile.numbers import Numbers
 from surefoot.errors import Unsupported
 from surefoot.problem.meaning.transition import Transition
 from surefoot.problem.problem import Problem
-from surefoot.problem.term import Term
+from surefoot.problem.term import FALSE, Term
 from surefoot.query.markov import Markov
 
 _CHUNK = 1024
@@ -46,13 +46,16 @@ class Interpreter:
         labels: Mapping[str, Term],
         quantities: Mapping[str, Term],
         rewards: tuple[str, ...],
+        until: Term,
     ) -> None:
         environment, policy = problem.environment, problem.policy
         self.problem, self.rewards = problem, rewards
         self.layout = layout_of(environment)
         self.numbers = Numbers((Fraction(0), Fraction(1)))
         self.steps = Steps(environment, policy, self.layout, rewards, self.numbers)
-        self.asked = conditions(problem, self.layout, {**_named("l", labels), **_named("q", quantities)})
+        terms = {**_named("l", labels), **_named("q", quantities), UNTIL: until}
+        self.asked = conditions(problem, self.layout, terms)
+        self.ends = until != FALSE
         self.labels = {name: bytearray() for name in labels}
         self.quantities = {name: array("i") for name in quantities}
         self.decide = (
@@ -63,6 +66,7 @@ class Interpreter:
         self.of_plan: dict[int, int] = {}
         self.chosen: dict[tuple[tuple[str, Any], ...], int] = {(): 0}
         self.stalled, self.near_tie, self.blocked = bytearray(), bytearray(), bytearray()
+        self.final = bytearray()
         self.halted: set[int] = set()
         self.copies: dict[int, int] = {}  # state -> the copy of it in which runs end
         self.seconds: dict[str, float] = {}
@@ -86,16 +90,25 @@ class Interpreter:
 
     def explain(self, row: Row) -> None:
         """Raises what is wrong in this state, if anything is."""
+        if not self.asked.facts and self._values(UNTIL, [row], bool)[0]:
+            return
         for plan in self.steps.enabled(row):
             for extended in self.steps.choices(plan, row):
                 self.steps.outcomes(plan, extended)
+
+    def _enabled(self, rows: list[Row]) -> list[tuple[Plan, ...]]:
+        """In final states nobody looks, unless a label does."""
+        if not self.ends or self.asked.facts:
+            return [self.steps.enabled(row) for row in rows]
+        final = self._values(UNTIL, rows, bool)
+        return [() if ends else self.steps.enabled(row) for row, ends in zip(rows, final, strict=True)]
 
     def _look(self, chunk: range) -> tuple[list[tuple[Plan, ...]], list[Made | None], list[Row]]:
         """What is enabled in these states, what the policy decides, and which labels hold."""
         rows = [self.seen.rows[i] for i in chunk]
         made: list[Made | None]
         if self.decide is None:
-            made, enabled = [None] * len(rows), [self.steps.enabled(row) for row in rows]
+            made, enabled = [None] * len(rows), self._enabled(rows)
         elif self.layout.controls:
             made = list(self._decided(rows, [frozenset()] * len(rows)))
             rows = [
@@ -103,9 +116,9 @@ class Interpreter:
                 for row, m in zip(rows, made, strict=True)
                 if m is not None
             ]
-            enabled = [self.steps.enabled(row) for row in rows]
+            enabled = self._enabled(rows)
         else:
-            enabled = [self.steps.enabled(row) for row in rows]
+            enabled = self._enabled(rows)
             own = [frozenset(p.action for p in plans if p.action is not None) for plans in enabled]
             made = list(self._decided(rows, own))
         self._judge(rows, enabled, made)
@@ -127,7 +140,8 @@ class Interpreter:
             raise first
 
     def _judge(self, rows: list[Row], enabled: list[tuple[Plan, ...]], made: list[Made | None]) -> None:
-        if not self.labels and not self.quantities:
+        if not self.labels and not self.quantities and not self.ends:
+            self.final.extend(bytes(len(rows)))
             return
         width, asked = self.layout.width, self.asked
         if asked.facts:
@@ -136,13 +150,14 @@ class Interpreter:
                 for m, plans in zip(made, enabled, strict=True)
             ]
             rows = [(*row[:width], *more) for row, more in zip(rows, facts, strict=True)]
+        self.final.extend(self._values(UNTIL, rows, bool))
         for name, column in self.labels.items():
-            column.extend(self._values(asked, "l:" + name, rows, bool))
+            column.extend(self._values("l:" + name, rows, bool))
         for name, numbers in self.quantities.items():
-            numbers.extend(self._values(asked, "q:" + name, rows, self.numbers.index))
+            numbers.extend(self._values("q:" + name, rows, self.numbers.index))
 
-    def _values(self, asked: Conditions, name: str, rows: list[Row], of: Any) -> list[int]:
-        holds = asked.closures[name]
+    def _values(self, name: str, rows: list[Row], of: Any) -> list[int]:
+        holds = self.asked.closures[name]
         try:
             return [of(holds(row)) for row in rows]
         except UNDEFINED:
@@ -160,14 +175,14 @@ class Interpreter:
             if limits.full(len(self.seen.rows)):
                 self._forget(i, chunk.stop)
                 return i
-            if i not in self.halted:
+            if i not in self.halted and not self.final[i]:
                 self._state(i, plans, decided, row)
             self.growing.end_state()
         return chunk.stop
 
     def _forget(self, start: int, stop: int) -> None:
         """What was found out about states that will not be expanded now; it is found out again at the end."""
-        for column in (self.stalled, self.near_tie, self.blocked, *self.labels.values()):
+        for column in (self.stalled, self.near_tie, self.blocked, self.final, *self.labels.values()):
             del column[start:stop]
         for numbers in self.quantities.values():
             del numbers[start:stop]
@@ -274,6 +289,7 @@ class Interpreter:
         cut = np.arange(count) >= done
         halted = np.zeros(count, dtype=np.bool_)
         halted[list(self.halted)] = True
+        final = np.array(self.final, dtype=np.bool_)
         growing.choices.extend([growing.choices[-1]] * (count - done))
         transitions = tuple(self.transitions)
         label_names = tuple(dict.fromkeys(t[0].label for t in transitions if len(t) == 1 and t[0].label))
@@ -291,7 +307,7 @@ class Interpreter:
                 n: frozen(column, np.int32) for n, column in zip(self.rewards, growing.rewards, strict=True)
             },
             labels={name: np.array(column, dtype=np.bool_) for name, column in self.labels.items()},
-            cut=cut & ~halted,
+            cut=cut & ~halted & ~final,
         )
         return Explored(
             markov=markov,
@@ -305,6 +321,7 @@ class Interpreter:
             stalled=np.array(self.stalled, dtype=np.bool_),
             near_tie=np.array(self.near_tie, dtype=np.bool_),
             halted=halted,
+            final=final,
             blocked=np.array(self.blocked, dtype=np.bool_),
             quantities={name: frozen(column, np.int32) for name, column in self.quantities.items()},
             tier="interpreter",

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.compile.condition import conditions
+from surefoot.compile.condition import UNTIL, conditions
 from surefoot.compile.deciding import decider
 from surefoot.compile.emit.model import Model
 from surefoot.compile.emit.packing import Objection, PackedStates, pack, packing_of
@@ -33,7 +33,7 @@ from surefoot.problem.environment import Arithmetic
 from surefoot.problem.names import DEADLOCKED, STALLED, chosen_action
 from surefoot.problem.policy import Choose, NeuralPolicy, Policy, ProgramPolicy, ShieldedPolicy
 from surefoot.problem.problem import Problem
-from surefoot.problem.term import Term
+from surefoot.problem.term import FALSE, Term, free_names
 from surefoot.query.markov import Markov
 
 _CHUNK = 1 << 16
@@ -72,6 +72,7 @@ class Compiled:
         labels: Mapping[str, Term],
         quantities: Mapping[str, Term],
         rewards: tuple[str, ...],
+        until: Term,
         cache: Path | None,
     ) -> None:
         began = perf_counter()
@@ -86,13 +87,20 @@ class Compiled:
         self.layout = layout_of(environment)
         self.packing = packing_of(self.layout)
         self.wiring = wiring_of(environment, policy)
-        asked = conditions(problem, self.layout, {**_named("l", labels), **_named("q", quantities)})
+        terms = {**_named("l", labels), **_named("q", quantities), UNTIL: until}
+        asked = conditions(problem, self.layout, terms)
         if asked.outputs:
             raise Objection("a label mentions outputs of the network")
         self.facts = asked.facts
+        if free_names(asked.terms[UNTIL]) & set(asked.facts):
+            raise Objection("where to end depends on what the policy does")
+        until = asked.terms[UNTIL]
         self.labels = {name: asked.terms[f"l:{name}"] for name in labels}
         self.quantities = {name: asked.terms[f"q:{name}"] for name in quantities}
-        self.model = Model(environment, self.packing, rewards, self.labels, self.quantities, self.facts)
+        marks = {**self.labels, UNTIL: until}
+        self.model = Model(environment, self.packing, rewards, marks, self.quantities, self.facts)
+        if until != FALSE:
+            self.model.add_until(until)
         self.cache = cache
         self.seconds = {"write": perf_counter() - began}
 
@@ -157,13 +165,14 @@ class Compiled:
         """Which actions of the policy are enabled; the sign bit: some transition is."""
         memory = self.memory
         masks = np.zeros(stop - start, dtype=np.int64)
-        limit = memory[Field.STATE_LIMIT]
+        limit, until = memory[Field.STATE_LIMIT], memory[Field.UNTIL]
+        memory[Field.UNTIL] = 0 if self.facts else until  # labels may ask what is enabled in final states
         memory[Field.MASKS], memory[Field.STATE_LIMIT] = (
             masks.ctypes.data - 8 * start,
             2**62,
         )  # it is indexed by state
         self._expand(start, stop)
-        memory[Field.MASKS], memory[Field.STATE_LIMIT] = 0, limit
+        memory[Field.MASKS], memory[Field.STATE_LIMIT], memory[Field.UNTIL] = 0, limit, until
         return masks
 
     def _decide(self, decide: Any, start: int, stop: int) -> None:
@@ -203,11 +212,11 @@ class Compiled:
                 action = chosen_action(name)
                 number = self.wiring.actions.index(action) if action in self.wiring.actions else -2
                 facts[:, i] = memory.decided(count)[:count] == number
-        self.label_bytes = np.zeros((count, len(self.labels)), dtype=np.uint8)
+        self.label_bytes = np.zeros((count, len(self.labels) + 1), dtype=np.uint8)
         self.quantity_column = np.zeros((count, len(self.quantities)), dtype=np.int32)
         memory[Field.FACTS], memory[Field.FACT_COUNT] = facts.ctypes.data, len(self.facts)
         memory[Field.LABEL_BYTES] = self.label_bytes.ctypes.data
-        memory[Field.LABEL_COUNT], memory[Field.QUANTITY_COUNT] = len(self.labels), len(self.quantities)
+        memory[Field.LABEL_COUNT], memory[Field.QUANTITY_COUNT] = len(self.labels) + 1, len(self.quantities)
         memory[Field.QUANTITY_COLUMN] = self.quantity_column.ctypes.data
         memory[Field.POSITION], memory[Field.LIMIT] = 0, count
         while status := memory.call(self.kernel, "judge"):
@@ -217,6 +226,7 @@ class Compiled:
     def _explored(self, starts: int, done: int, why: str) -> Explored:
         memory, count = self.memory, self.memory[Field.STATE_COUNT]
         arrays = memory.result(done)
+        final = self.label_bytes[:, -1].astype(np.bool_)
         codes, transition = _renumbered(arrays.codes, self.wiring.codes)
         transitions = tuple((self.wiring.transition(int(code)),) for code in codes)
         label_names = tuple(dict.fromkeys(t.label for (t,) in transitions if t.label))
@@ -231,7 +241,7 @@ class Compiled:
             initial=np.arange(starts, dtype=np.int64),
             rewards=dict(zip(self.rewards, arrays.rewards, strict=True)),
             labels={name: self.label_bytes[:, i].astype(np.bool_) for i, name in enumerate(self.labels)},
-            cut=np.arange(count) >= done,
+            cut=(np.arange(count) >= done) & ~final,
         )
         nothing = np.zeros(count, dtype=np.bool_)
         return Explored(
@@ -246,6 +256,7 @@ class Compiled:
             stalled=self.stalled,
             near_tie=self.near_tie,
             halted=nothing,
+            final=final,
             blocked=nothing,
             quantities={name: self.quantity_column[:, i].copy() for i, name in enumerate(self.quantities)},
             tier="llvm",

@@ -155,16 +155,27 @@ def _expand() -> Function:
         f.put(Field.EDGE, "-1")
         choices, outcomes = f.field(Field.CHOICE_COUNT), f.field(Field.OUTCOME_COUNT)
         f.call(f.address(Field.UNPACK), f.at(states, f.mul(state, words)), numbers)
-        with f.count("0", edges) as e:
-            f.store(enabled, e, "0", "i8")
-        f.pass_on(f.call(f.address(Field.GUARDS), numbers, enabled))
-        _alone(f, choices, outcomes)
-        _vectors(f, choices, outcomes)
+        with f.when(f.compare("eq", _is_final(f, numbers), "0")):
+            with f.count("0", edges) as e:
+                f.store(enabled, e, "0", "i8")
+            f.pass_on(f.call(f.address(Field.GUARDS), numbers, enabled))
+            _alone(f, choices, outcomes)
+            _vectors(f, choices, outcomes)
         with f.when(f.compare("eq", f.field(Field.MASKS), "0")):
             f.store(f.address(Field.CHOICES_OF), f.add(state, "1"), f.field(Field.CHOICE_COUNT))
         f.put(Field.POSITION, f.add(state, "1"))
     f.do("ret i64 0")
     return f
+
+
+def _is_final(f: Kernel, numbers: str) -> str:
+    """Not 0 where the state is not to be left."""
+    final, until = f.variable(), f.field(Field.UNTIL)
+    with f.when(f.compare("ne", until, "0")):
+        scratch = f.address(Field.KEY)
+        f.pass_on(f.call(f.value(f"inttoptr i64 {until} to ptr"), numbers, scratch))
+        f.set(final, f.load(scratch, "0"))
+    return f.get(final)
 
 
 def _made(f: Kernel, status: str, choices: str, outcomes: str) -> None:

@@ -73,6 +73,7 @@ class Field(IntEnum):
     UNPACK = auto()
     PACK = auto()
     GUARDS = auto()
+    UNTIL = auto()  # 0: all states are left
     APPLY_OF = auto()
     PROBABILITY_OF = auto()
     REWARD_OF = auto()
