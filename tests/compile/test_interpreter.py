@@ -13,7 +13,7 @@ from surefoot.problem.meaning.evaluate import Undefined
 from surefoot.problem.semantics import holds
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.integers(0, 2**32))
 def test_random_problems(seed: int) -> None:
     asked = problem(Random(seed))
