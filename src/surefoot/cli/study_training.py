@@ -57,12 +57,10 @@ def generalised(
             found.append(tipping(about, policy, network, scale, asking))
     each = [tuple(t for t in found if t.policy == p) for p in dict.fromkeys(t.policy for t in found)]
     answers = tuple(answer(about, mine) for mine in each)
-    if plot is not None:
-        lines = [(mine[0].policy, _bars(about, mine)) for mine in each]
-        kept = [line for line in lines if line[1]]
-        write_file(
-            plot, bounds_svg(about.words, f"P, largest {about.quantity}", f"L, {about.quantity}", kept)
-        )
+    lines = [(mine[0].policy, bars) for mine in each if (bars := _bars(about, mine))]
+    if plot is not None and lines:
+        names = f"P, largest {about.quantity}", f"L, {about.quantity}"
+        write_file(plot, bounds_svg(about.words, *names, lines))
     if as_json:
         facts = [{k: str(v) if isinstance(v, Fraction) else v for k, v in asdict(t).items()} for t in found]
         print(json.dumps({"study": loaded.name, "bounds": facts, "answers": [asdict(a) for a in answers]}))
