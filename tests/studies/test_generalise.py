@@ -106,6 +106,20 @@ def test_the_command_tells_table_answer_and_picture(
     assert Answer(**facts["answers"][0]).policy == "aurora-48"
 
 
+def test_an_unknown_policy_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["study", "aurora", "--generalise", "--policy", "aurora-49", "--quiet"]) == 2
+    assert "did you mean `aurora-48`" in capsys.readouterr().err
+
+
+def test_no_time_is_no_answer(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("surefoot.cli.study_training.instances", lambda _: replace(AURORA, scales=SCALES[:2]))
+    asked = ["study", "aurora", "--generalise", "--policy", "aurora-48", "--timeout", "0.001", "--quiet"]
+    assert run(asked) == 3
+    out = capsys.readouterr().out
+    assert "not certified, less precise than asked" in out
+    assert "bounds at fewer than two scales" in out
+
+
 def test_a_study_without_instances_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["study", "toy", "--generalise", "--quiet"]) == 2
     assert "`toy` compares no instances" in capsys.readouterr().err

@@ -16,7 +16,7 @@ from surefoot.problem.problem import Problem
 from surefoot.report.plot import bounds_svg
 from surefoot.run import verify
 from surefoot.search import Asking
-from surefoot.studies.assets import shipped
+from surefoot.studies.assets import shipped, shipped_names
 from surefoot.studies.checkpoints import along, drawn, training_run
 from surefoot.studies.generalise import Instances, Tipping, answer, instances, tipping
 from surefoot.studies.generalise import drawn as drawn_bounds
@@ -45,8 +45,13 @@ def generalised(
     plot: Path | None,
     as_json: bool,
 ) -> int:
-    """Exit 0 if every tipping point was found with its evidence, else 3."""
+    """Exit 0 if every tipping point was found to the precision with its evidence, else 3."""
     about = instances(loaded.name)
+    known = shipped_names(loaded.name)
+    for policy in policies:
+        if policy not in known:
+            what = f"study `{loaded.name}` ships no policy `{policy}`"
+            raise InvalidProblem(what, fix=did_you_mean(policy, known))
     engines = build_engines("bmc", {"solver": "native"}, None)
     found: list[Tipping] = []
     for policy in policies or about.policies:
@@ -66,7 +71,7 @@ def generalised(
         print(json.dumps({"study": loaded.name, "bounds": facts, "answers": [asdict(a) for a in answers]}))
     else:
         print(drawn_bounds(about, tuple(found), answers))
-    return 0 if all(t.certified for t in found) else 3
+    return 0 if all(t.certified and t.reached for t in found) else 3
 
 
 def _bars(about: Instances, mine: tuple[Tipping, ...]) -> list[tuple[float, float, float]]:

@@ -15,3 +15,10 @@ def shipped(study: str, policy: str) -> Network:
     """The network `assets/POLICY.onnx` of a study."""
     with as_file(files(STUDIES[study]).joinpath("assets", f"{policy}.onnx")) as path:
         return read_onnx(path)
+
+
+def shipped_names(study: str) -> tuple[str, ...]:
+    """The policies that a study ships."""
+    folder = files(STUDIES[study]).joinpath("assets")
+    names = (f.name for f in folder.iterdir()) if folder.is_dir() else ()
+    return tuple(sorted(n.removesuffix(".onnx") for n in names if n.endswith(".onnx")))

@@ -49,6 +49,7 @@ class Tipping:
     proved: Fraction | None  # None: nothing was proved
     certified: bool  # both ends: a certificate that the checker accepts, a trace that replays
     seconds: float
+    reached: bool = True  # the two are as close as was asked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +76,11 @@ def tipping(about: Instances, policy: str, network: Network, scale: Fraction, as
     moving = parse_tighten(about.tighten, problem)
     _, result = find_tipping_point(problem, moving, (about.lowest, scale), about.precision, asking)
     match result.verdict:
-        case Found(TippingPoint(proved=proved, refuted=refuted)):
+        case Found(TippingPoint(proved=proved, refuted=refuted) as point):
             ends = (None if refuted is None else refuted.value, None if proved is None else proved.value)
-            return Tipping(policy, scale, *ends, result.certified, result.seconds)
+            return Tipping(policy, scale, *ends, result.certified, result.seconds, point.reached)
         case _:
-            return Tipping(policy, scale, None, None, False, result.seconds)
+            return Tipping(policy, scale, None, None, False, result.seconds, False)
 
 
 def answer(about: Instances, found: tuple[Tipping, ...]) -> Answer:
@@ -138,5 +139,6 @@ def drawn(about: Instances, found: tuple[Tipping, ...], answers: tuple[Answer, .
         if t.proved is not None:
             ratio = f"{float(t.scale / t.proved):.3g} to {float(t.scale / (t.refuted or about.lowest)):.3g}"
         kind = "certified" if t.certified else "not certified"
+        kind += "" if t.reached else ", less precise than asked"
         lines.append(f"{t.policy:24} {float(t.scale):>6g} {low:>12} {high:>13} {ratio:>15}  {kind}")
     return "\n".join([*lines, *(a.sentence for a in answers)])
