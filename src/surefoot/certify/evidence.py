@@ -108,7 +108,7 @@ def _values(
     try:
         claimed = about_values(problem, verdict, inputs)
     except Unsupported as why:
-        return Evidence(replace(verdict, certificate=None), False, (f"not certified: {why}",))
+        return Evidence(_bare(verdict), False, (f"not certified: {why}",))
     if claimed is None:
         return Evidence(verdict, False)
     budget.progress("checking the certificate")
@@ -119,7 +119,15 @@ def _values(
         rejected = f"the checker rejects the certificate: {found.why}"
         return Evidence(Unknown(Reason.NUMERICS, rejected), False)
     note = f"not certified: there is a certificate, but {found.why}"
-    return Evidence(replace(verdict, certificate=None), False, (note,))
+    return Evidence(_bare(verdict), False, (note,))
+
+
+def _bare(verdict: Exact | PerStart) -> Exact | PerStart:
+    """The same values without a certificate."""
+    if isinstance(verdict, Exact):
+        return replace(verdict, certificate=None)
+    rows = ((s, _bare(v) if isinstance(v, Exact) else v) for s, v in verdict.table)
+    return PerStart(tuple(rows), None)
 
 
 def uncertified(problem: Problem, verdict: Verdict, solver: str) -> Evidence:

@@ -15,6 +15,7 @@ from surefoot.errors import SurefootError
 COMMANDS = {  # name -> file in `commands/`, and what `--help` says of it
     "check": ("check", "Decide the properties of a policy in its environment."),
     "invariant": ("invariant", "Find for which bounds a property holds, or an inductive invariant."),
+    "optimum": ("optimum", "The best way to choose, state by state, and how far a policy is from it."),
     "vnnlib": ("vnnlib", "Decide a VNN-LIB specification of a network."),
     "inspect": ("inspection", "Describe a network, a policy, a specification or a model."),
     "export": ("export", "Write the environment of a model as a JANI model."),

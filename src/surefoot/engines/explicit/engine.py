@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from surefoot.compile import Explored, explore
 from surefoot.engines.explicit.asked import Asked, Posed, asked, posed
-from surefoot.engines.explicit.evidence import values
+from surefoot.engines.explicit.evidence import in_order, values
 from surefoot.engines.explicit.runs import decide
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Arithmetic, Array, Bool, Int, Kind
@@ -35,6 +35,14 @@ End = Fraction | None  # None: infinite
 _OVER = ("min", "max", "sum", "avg", "values")
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Solved:
+    """What was explored, and one side of the question, or both: least and greatest."""
+
+    explored: Explored
+    sides: tuple[tuple[Asked, Posed, Answer], ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Explicit:
     name: ClassVar[str] = "explicit"
@@ -45,6 +53,8 @@ class Explicit:
     """Compute in fractions: the answer is the number itself. For models that are not too large."""
     max_states: int | None = None
     """Stop exploring here; bounds then cover whatever the rest could do."""
+    memory: int | None = None
+    """Stop exploring when the states take so many megabytes."""
 
     def objection(self, problem: Problem) -> str | None:
         if not isinstance(problem.property, Probability | Expected):
@@ -62,21 +72,20 @@ class Explicit:
     def check(self, problem: Problem, budget: Budget) -> Verdict:
         if not isinstance(problem.property, Probability | Expected):
             return self._runs(problem, budget)
-        explored, sides = self._solved(problem, budget)
-        if isinstance(sides, Unknown):
-            return sides
-        if not len(_starts(explored, sides[0][1])):
+        solved = self.solved(problem, budget)
+        if isinstance(solved, Unknown):
+            return solved
+        starts = _starts(solved)
+        if not len(starts):
             return Unknown(Reason.INCOMPLETE, "no reachable state is a start state")
-        evidence = self._evidence(explored, sides)
-        bounds = _bounds(explored, sides)
+        bounds = _bounds(solved, starts)
+        whole = None if solved.explored.markov.cut.any() else Certificate("process", _evidence(solved))
         if problem.property.over != "values" or len(bounds) == 1:
-            low, high = over(problem.property.over, bounds)
-            return Exact(low, high, Certificate("process", evidence))
-        starts = _starts(explored, sides[0][1])
-        whole = Certificate("process", evidence)
-        part = Certificate("part", {})
+            return Exact(*over(problem.property.over, bounds), whole)
+        states = solved.sides[0][1].unfolded.state
+        part = None if whole is None else Certificate("part", {})
         table = [
-            (explored.valuation(int(sides[0][1].unfolded.state[s])), Exact(low, high, part))
+            (solved.explored.valuation(int(states[s])), Exact(low, high, part))
             for s, (low, high) in zip(starts, bounds, strict=True)
         ]
         return PerStart(tuple(table), whole)
@@ -85,14 +94,17 @@ class Explicit:
         asked_of = problem.property
         condition = asked_of.bad if isinstance(asked_of, Never) else asked_of.good  # type: ignore[union-attr]
         labels = {"condition": condition}
-        explored = explore(problem, labels=labels, budget=budget, max_states=self.max_states)
+        explored = explore(
+            problem, labels=labels, budget=budget, max_states=self.max_states, memory=self._bytes()
+        )
         if budget.spent() and explored.markov.cut.any():
             return Unknown(Reason.TIMEOUT, f"the time ended after {explored.markov.states} states")
         return decide(problem, explored, explored.markov.labels["condition"])
 
-    def _solved(
-        self, problem: Problem, budget: Budget
-    ) -> tuple[Explored, list[tuple[Asked, Posed, Answer]] | Unknown]:
+    def _bytes(self) -> int | None:
+        return None if self.memory is None else self.memory << 20
+
+    def solved(self, problem: Problem, budget: Budget) -> Solved | Unknown:
         """One question, or two where the property leaves open whether least or greatest is meant."""
         assert isinstance(problem.property, Probability | Expected)
         first = asked(problem.property, "min")
@@ -106,10 +118,11 @@ class Explicit:
             quantities=first.quantities(),
             budget=budget,
             max_states=self.max_states,
+            memory=self._bytes(),
         )
         if explored.blocked.any():
             why = "an assumption about the environment cannot be kept in a reachable state"
-            return explored, Unknown(Reason.INCOMPLETE, why)
+            return Unknown(Reason.INCOMPLETE, why)
         one_side = problem.property.optimise is not None or explored.markov.is_chain
         wanted = [first] if one_side else [first, asked(problem.property, "max")]
         sides = []
@@ -126,16 +139,18 @@ class Explicit:
                 )
             except Undecided as why:
                 reason = Reason.TIMEOUT if budget.spent() else Reason.NUMERICS
-                return explored, Unknown(reason, str(why))
+                return Unknown(reason, str(why))
             sides.append((side, what, answer))
-        return explored, sides
+        return Solved(explored, tuple(sides))
 
-    def _evidence(self, explored: Explored, sides: list[tuple[Asked, Posed, Answer]]) -> dict[str, Any]:
-        given = [
-            None if side.steps is not None else values(explored.states, what.unfolded, answer)
-            for side, what, answer in sides
-        ]
-        return {"values": given, "optimise": [_meant(side) for side, _, _ in sides]}
+
+def _evidence(solved: Solved) -> dict[str, Any]:
+    states = solved.explored.states
+    given = [
+        None if side.steps is not None else values(states, what.unfolded, answer)
+        for side, what, answer in solved.sides
+    ]
+    return {"values": given}
 
 
 def _objection_to_runs(problem: Problem) -> str | None:
@@ -168,28 +183,26 @@ def _is_program(policy: Policy) -> bool:
     )
 
 
-def _meant(side: Asked) -> str:
-    return side.optimise if not side.negated else ("min" if side.optimise == "max" else "max")
-
-
 def _has_reward_bound(wanted: Probability | Expected) -> bool:
     return isinstance(wanted, Probability) and any(b.reward is not None for b in wanted.path.bounds)
 
 
-def _starts(explored: Explored, what: Posed) -> NDArray[np.int64]:
-    """The start states of the process that was solved, as the property means them."""
-    markov = what.unfolded.markov
-    if "starts" not in markov.labels:
-        return markov.initial
-    return np.flatnonzero(markov.labels["starts"])
+def _starts(solved: Solved) -> NDArray[np.int64]:
+    """The start states of the process, as the property means them, sorted by what they are."""
+    unfolded = solved.sides[0][1].unfolded
+    is_start = np.zeros(unfolded.markov.states, dtype=np.bool_)
+    is_start[unfolded.markov.initial] = True
+    is_start = unfolded.markov.labels.get("starts", is_start)
+    order = in_order(solved.explored.states, unfolded)
+    return order[is_start[order]]
 
 
-def _bounds(explored: Explored, sides: list[tuple[Asked, Posed, Answer]]) -> list[tuple[End, End]]:
+def _bounds(solved: Solved, starts: NDArray[np.int64]) -> list[tuple[End, End]]:
     """For each start: the lower end of the first answer, the upper end of the last one."""
     columns = []
-    for side, what, answer in sides:
+    for side, _, answer in solved.sides:
         column: list[tuple[End, End]] = []
-        for s in _starts(explored, what):
+        for s in starts:
             low, high = Fraction(answer.low[s]) / answer.scale, Fraction(answer.high[s]) / answer.scale
             if answer.infinite[s]:
                 column.append((None, None))

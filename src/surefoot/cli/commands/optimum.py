@@ -1,0 +1,112 @@
+"""`surefoot optimum MODEL`: the best way to choose, state by state, and how far a policy is from it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import click
+
+from surefoot.cli.model import load_model, model_flags
+from surefoot.cli.output import check_writable, positive, write_file
+from surefoot.cli.progress import progress
+from surefoot.engines.explicit.engine import End, Explicit
+from surefoot.engines.explicit.optimum import Optimal, optimal_table
+from surefoot.errors import InvalidProblem
+from surefoot.formats.result_json.values import INFINITE, bounds_text, value_to
+from surefoot.problem.property import Expected, Optimise, Probability
+from surefoot.report.text import interval
+from surefoot.transform.discretise import discretise
+from surefoot.verdict.verdict import Unknown
+from surefoot.verdict.words import counted
+from surefoot.work.budget import Budget
+
+
+@click.command()
+@click.argument("model", type=click.Path(path_type=Path))
+@model_flags
+@click.option("--optimise", type=click.Choice(["min", "max"]), help="Default: as the property says, or max.")
+@click.option("--exact", is_flag=True, help="Compute in fractions.")
+@click.option("--timeout", type=float, callback=positive, default=60.0, show_default=True, metavar="SECONDS")
+@click.option("--json", "json_path", metavar="FILE", help="Write value and choice of every state.")
+@click.option("--quiet", is_flag=True, help="No progress on stderr.")
+def optimum(
+    model: Path,
+    optimise: Optimise | None,
+    exact: bool,
+    timeout: float,
+    json_path: str | None,
+    quiet: bool,
+    **wiring: Any,
+) -> int:
+    """Print the optimum over all ways to choose at the starts of MODEL, for one P or E property.
+
+    With a policy its own value stands beside it, and how much it misses. The table in JSON holds an optimal
+    scheduler: which transition to take in which state. The bounds hold; they are not certified one by one.
+    """
+    check_writable(json_path, [model])
+    loaded = load_model(model, **wiring)
+    if len(loaded.problems) != 1:
+        raise InvalidProblem("an optimum is about one property", fix="name one with --property")
+    (given,) = loaded.problems.values()
+    problem, _ = discretise(given)
+    asked = problem.property
+    named = asked.optimise if isinstance(asked, Probability | Expected) else None
+    way: Optimise = optimise or named or "max"
+    with progress(quiet) as tell:
+        table = optimal_table(problem, way, Budget(timeout, progress=tell), Explicit(exact=exact))
+    if isinstance(table, Unknown):
+        print(f"unknown ({table.reason.value}): {table.detail}")
+        return 3
+    for row in table:
+        if row.is_start:
+            print(_line(row, way))
+    print(f"{counted(len(table), 'state')}, {counted(sum(r.is_start for r in table), 'start')}")
+    if json_path is not None:
+        data = {"schema": 1, "problem": given.name, "optimise": way, "states": [_row(r) for r in table]}
+        write_file(Path(json_path), json.dumps(data, indent=1) + "\n")
+    return 0
+
+
+def _line(row: Optimal, way: str) -> str:
+    where = ", ".join(
+        f"{name} = {value}" for name, value in row.state.items() if not isinstance(value, tuple)
+    )
+    told = f"{where}: {way} {interval(row.low, row.high)}"
+    if row.policy is None:
+        return told
+    return f"{told}; the policy {interval(*row.policy)}{_missed(row)}"
+
+
+def _missed(row: Optimal) -> str:
+    """How far the policy is from the optimum, at most."""
+    (low, high), best = row.policy or (None, None), (row.low, row.high)
+    if low is None or high is None or best[0] is None or best[1] is None:
+        return ""
+    gap = max(abs(best[1] - low), abs(high - best[0]), Fraction(0))
+    return f"; they differ by at most {float(gap):.6g}"
+
+
+def _row(row: Optimal) -> Mapping[str, Any]:
+    found: dict[str, Any] = {
+        "state": {name: value_to(value) for name, value in row.state.items()},
+        "value": _ends(row.low, row.high),
+        "start": row.is_start,
+        "take": None,
+    }
+    if row.transition is not None:
+        edges = [list(edge) for edge in row.transition.edges]
+        chosen = {name: value_to(value) for name, value in row.chosen.items()}
+        found["take"] = {"label": row.transition.label, "edges": edges, "chosen": chosen}
+    if row.policy is not None:
+        found["policy"] = _ends(*row.policy)
+    return found
+
+
+def _ends(low: End, high: End) -> list[str]:
+    if low is None or high is None:
+        return [INFINITE if low is None else bounds_text(low, low)[0], INFINITE]
+    return list(bounds_text(low, high))
