@@ -292,7 +292,7 @@ def _again(s: Search, count: int) -> int:
     room = _FULL * _NEURONS // max(neurons, _NEURONS)
     if s.visited == 1:
         return int(room >= 4)  # most boxes that are not refuted at once are in four parts
-    return max(0, (room // count).bit_length() - 2)
+    return min(2, max(0, (room // count).bit_length() - 2))
 
 
 def _is_new_point(s: Search, rest: Domains, index: int, able: bool, bent: bool) -> bool:
