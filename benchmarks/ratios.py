@@ -62,15 +62,16 @@ def ratio(row: dict[str, Any], names: Sequence[str]) -> tuple[float, bool] | Non
 
 
 def table(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Medians for every family and column; questions that were also asked in a batch have a line for that."""
+    """Medians for every family and column; what was also asked in another way has a line for that."""
     found = []
-    batched = []
-    for row in rows:
-        if (batch := row["engines"].get("native-batch")) is not None:
-            batched.append(
-                {**row, "family": f"{row['family']} (batch)", "engines": {**row["engines"], "native": batch}}
-            )
-    rows = [*rows, *batched]
+    ways = {"native-files": "with reading", "native-batch": "batch"}
+    asked_so = [
+        {**row, "family": f"{row['family']} ({ways[way]})", "engines": {**row["engines"], "native": answer}}
+        for row in rows
+        for way, answer in row["engines"].items()
+        if way in ways
+    ]
+    rows = [*rows, *asked_so]
     for family in dict.fromkeys(row["family"] for row in rows):
         own = [row for row in rows if row["family"] == family]
         decided = [row for row in own if row["engines"]["native"]["answer"] in DECIDED]

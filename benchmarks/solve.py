@@ -28,7 +28,6 @@ from benchmarks.document import document, replayed  # noqa: E402
 from benchmarks.questions import Question, query, questions  # noqa: E402
 from benchmarks.rival import rival  # noqa: E402
 from surefoot.errors import SurefootError  # noqa: E402
-from surefoot.query.query import Query  # noqa: E402
 
 PEERS = ("marabou", "marabou-violation", "highs", "z3", "scip", "gurobi")
 QUICK_CAP = 20.0
@@ -81,7 +80,10 @@ def measured(question: Question, options: argparse.Namespace) -> dict[str, Any]:
     asked = query(question)
     row: dict[str, Any] = {"family": question.family, "name": question.name, "expected": question.expected}
     kept = options.earlier.get(question.title, {})
-    row["engines"] = {"native": native(question, asked, options.cap)}
+    row["engines"] = {"native": ours.asked(ours.ask_query, asked, seconds=options.cap)}
+    if question.network is not None:
+        files = (question.network, question.specification)
+        row["engines"]["native-files"] = ours.asked(ours.ask_files, *files, seconds=options.cap)
     if question.family == "argmax":
         row["engines"]["native-batch"] = ours.asked(ours.ask_cells, question.name, seconds=options.cap)
     measured_now = {*row["engines"], *options.peers}
@@ -98,7 +100,7 @@ def measured(question: Question, options: argparse.Namespace) -> dict[str, Any]:
             if answer["answer"] == "sat":
                 answer["replay"] = replayed(asked, answer.pop("point"))
             row["engines"][peer] = answer
-    again = native(question, asked, options.cap)
+    again = ours.asked(ours.ask_query, asked, seconds=options.cap)
     if (
         again["answer"] == row["engines"]["native"]["answer"]
         and again["seconds"] > row["engines"]["native"]["seconds"]
@@ -107,10 +109,8 @@ def measured(question: Question, options: argparse.Namespace) -> dict[str, Any]:
     return row
 
 
-def native(question: Question, asked: Query, cap: float) -> dict[str, Any]:
-    if question.network is None:
-        return ours.asked(ours.ask_query, asked, seconds=cap)
-    return ours.asked(ours.ask_files, question.network, question.specification, seconds=cap)
+def ours_is_wrong(row: dict[str, Any]) -> bool:
+    return any(name.startswith("native") for name in ratios.contradictions(row))
 
 
 def arguments(given: Sequence[str]) -> argparse.Namespace:
@@ -156,7 +156,7 @@ def main(given: Sequence[str]) -> int:
         }
         options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
     print(ratios.shown(ratios.table(rows)))
-    return 1 if not rows or any("native" in ratios.contradictions(row) for row in rows) else 0
+    return 1 if not rows or any(ours_is_wrong(row) for row in rows) else 0
 
 
 if __name__ == "__main__":
