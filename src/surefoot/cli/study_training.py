@@ -20,10 +20,18 @@ from surefoot.studies.assets import shipped, shipped_names
 from surefoot.studies.checkpoints import along, drawn, training_run
 from surefoot.studies.generalise import Instances, Tipping, answer, instances, tipping
 from surefoot.studies.generalise import drawn as drawn_bounds
-from surefoot.studies.load import Study, Verify
+from surefoot.studies.load import Simulated, Study, Verify
 from surefoot.training.recipes import RECIPES, Recipe
-from surefoot.verdict.verdict import Result
+from surefoot.verdict.verdict import Result, Trace
 from surefoot.work.budget import Budget
+
+
+def simulate(study_name: str, problem: Problem, trace: Trace) -> Simulated | None:
+    """Is the trace real? Asked of the study's simulator, if it has one."""
+    from surefoot.training.realise import realise
+
+    found = realise(study_name, problem, trace)
+    return None if found is None else Simulated(found.outcome, found.words(), asdict(found))
 
 
 def checked_along(loaded: Study, decide: Verify, as_json: bool) -> int:

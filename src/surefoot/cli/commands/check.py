@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
 from surefoot.cli.engine_options import build_engines, engine_flags
-from surefoot.cli.model import load_model, model_flags
+from surefoot.cli.model import Loaded, load_model, model_flags
 from surefoot.cli.output import check_writable, positive, write, write_certificate
 from surefoot.cli.progress import progress
 from surefoot.cli.stored_invariant import read_invariant
+from surefoot.cli.study_problem import load_study_problem, names_study
+from surefoot.cli.study_training import simulate
 from surefoot.engines.protocol import Engine
 from surefoot.errors import InvalidProblem
 from surefoot.problem.problem import Problem
 from surefoot.run import NoEngine, unanswered, verify
 from surefoot.search import Asking, verify_abstracted, verify_assuming
 from surefoot.transform.naming import parse_request
-from surefoot.verdict.verdict import Reason, Result, Unknown
+from surefoot.verdict.verdict import Reason, Result, Unknown, Violated
 from surefoot.work.budget import Budget
 
 
@@ -67,8 +70,8 @@ def check(
     quiet: bool,
     **options: Any,
 ) -> int:
-    """Decide the properties of MODEL: a problem file (.toml), a JANI model (.jani), or a Python file with
-    --trust-python.
+    """Decide the properties of MODEL: a problem file (.toml), a JANI model (.jani), a Python file with
+    --trust-python, or a problem of a study (aurora/safety-excellent/aurora-48).
 
     Without --property every property of the file is checked. The properties share the timeout equally, and
     the exit code is that of the worst answer.
@@ -79,7 +82,8 @@ def check(
     if abstract is not None and assume_invariant is not None:
         raise InvalidProblem("--abstract and --assume-invariant do not go together", fix="give one of them")
     wiring = {name: options.pop(name) for name in MODEL_OPTIONS}
-    loaded = load_model(model, **wiring)
+    study = str(model).partition("/")[0] if names_study(str(model)) else None
+    loaded = _of_study(str(model), wiring) if study else load_model(model, **wiring)
     check_writable(certificate, [model, *map(Path, loaded.inputs)], "--certificate")
     if certificate is not None and len(loaded.problems) > 1:
         fix = "name one with --property"
@@ -98,7 +102,7 @@ def check(
                 result = verify_indirectly(problem, abstract, assume_invariant, asking)
             else:
                 result = verify_first(problem, engines, budget, loaded.inputs, source, named=named)
-            results.append((problem, result))
+            results.append((problem, _looked_for(study, problem, result) if study else result))
             if interrupted(result):
                 break
     if certificate is not None:
@@ -106,6 +110,25 @@ def check(
         if not quiet:
             print(told, file=sys.stderr)
     return write(results, json_path, quiet, report)
+
+
+def _of_study(model: str, wiring: Mapping[str, Any]) -> Loaded:
+    taken = ("policy", "constants", "output")
+    for name, given in wiring.items():
+        if given and name not in taken:
+            fix = "leave it out, or write the problem as a file"
+            raise InvalidProblem(f"a problem of a study takes no `{name}`", fix=fix)
+    return load_study_problem(model, **{name: wiring[name] for name in taken})
+
+
+def _looked_for(study: str, problem: Problem, result: Result) -> Result:
+    """A trace is looked for in the simulator of the study; what came of it is a note."""
+    if not isinstance(result.verdict, Violated):
+        return result
+    found = simulate(study, problem, result.verdict.trace)
+    return (
+        result if found is None else replace(result, notes=(*result.notes, f"in the simulator {found.words}"))
+    )
 
 
 def verify_indirectly(problem: Problem, abstract: str | None, assumed: Path | None, asking: Asking) -> Result:

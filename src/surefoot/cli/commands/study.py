@@ -13,13 +13,13 @@ import click
 from surefoot.cli.engine_options import build_engines
 from surefoot.cli.output import positive
 from surefoot.cli.progress import progress
-from surefoot.cli.study_training import checked_along, generalised, retrained
+from surefoot.cli.study_training import checked_along, generalised, retrained, simulate
 from surefoot.problem.problem import Problem
 from surefoot.problem.show import show_property
 from surefoot.run import verify
 from surefoot.studies import STUDIES
-from surefoot.studies.load import Row, Simulated, Study, compare, load_study
-from surefoot.verdict.verdict import Result, Trace
+from surefoot.studies.load import Row, Study, compare, load_study
+from surefoot.verdict.verdict import Result
 from surefoot.work.budget import Budget
 
 
@@ -88,14 +88,6 @@ def study(
         json.dumps({"study": name, "rows": [asdict(r) for r in rows]}, indent=1) if as_json else _table(rows)
     )
     return 0 if all(row.met for row in rows) else 1
-
-
-def simulate(study_name: str, problem: Problem, trace: Trace) -> Simulated | None:
-    """Is the trace real? Asked of the study's simulator, if it has one."""
-    from surefoot.training.realise import realise
-
-    found = realise(study_name, problem, trace)
-    return None if found is None else Simulated(found.outcome, found.words(), asdict(found))
 
 
 def _facts(loaded: Study) -> dict[str, object]:
