@@ -12,7 +12,7 @@ ARGS ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check bench bench-solve bench-whirl format train-setup clean
+.PHONY: help setup demo test check bench bench-solve bench-whirl bench-explicit format train-setup clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,13 +32,16 @@ check: $(VENV)/.stamp-dev ## Check format, lint, types, import contracts and the
 	$(BIN)/lint-imports
 	$(BIN)/python tests/tree.py
 
-bench: bench-solve bench-whirl ## Run the benchmarks; their arguments in ARGS
+bench: bench-solve bench-whirl bench-explicit ## Run the benchmarks; their arguments in ARGS
 
 bench-solve: $(VENV)/.stamp-dev $(PEERS)/.stamp ## Compare the native solver with others; ARGS="--quick", …
 	@$(BIN)/python -m benchmarks.solve --python $(PEERS)/bin/python $(ARGS)
 
 bench-whirl: $(VENV)/.stamp-dev $(PEERS)/.stamp ## Ask the k-step queries of whiRL's case studies to several engines; ARGS="--cap 20", …
 	@$(BIN)/python -m benchmarks.whirl --python $(PEERS)/bin/python $(ARGS)
+
+bench-explicit: $(VENV)/.stamp-dev $(PEERS)/.stamp ## Compare building explicit states with stormpy; ARGS="--rows 'racetrack*'"
+	@$(BIN)/python -m benchmarks.explicit --python $(PEERS)/bin/python $(ARGS)
 
 format: $(VENV)/.stamp-dev ## Format the code and apply safe lint fixes
 	$(BIN)/ruff format .

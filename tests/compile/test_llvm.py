@@ -126,10 +126,10 @@ HALF = Outcome(Const(Fraction(1, 2)), rewards=(("cost", Const(2)),))
 
 
 def test_states_of_several_words() -> None:
-    asked = Problem("several", several(3, 24), None, Never(FALSE))
+    asked = Problem("several", several(3, 19), None, Never(FALSE))
     options: dict[str, Any] = {"labels": {"late": Var("v1") > 3}, "rewards": ("cost",)}
     ours = explore(asked, tier="llvm", **options)
-    assert ours.markov.states == 25**3
+    assert ours.markov.states == 20**3
     same(ours, explore(asked, tier="interpreter", **options))
 
 

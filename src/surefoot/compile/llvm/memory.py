@@ -23,7 +23,7 @@ from surefoot.compile.llvm.wiring import Wiring
 from surefoot.compile.numbers import Numbers
 from surefoot.problem.term import Const
 
-_FIRST_ROOM = 1 << 14
+_FIRST_ROOM = 1 << 10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
