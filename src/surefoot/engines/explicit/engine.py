@@ -23,6 +23,7 @@ from surefoot.engines.explicit.evidence import in_order, values
 from surefoot.engines.explicit.runs import decide
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Arithmetic, Array, Bool, Int, Kind
+from surefoot.problem.meaning.evaluate import Undefined
 from surefoot.problem.policy import Policy, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Never, Probability
@@ -70,6 +71,12 @@ class Explicit:
         return None
 
     def check(self, problem: Problem, budget: Budget) -> Verdict:
+        try:
+            return self._answer(problem, budget)
+        except (Unsupported, Undefined) as why:  # of a state that only exploration comes to
+            return Unknown(Reason.INCOMPLETE, str(why))
+
+    def _answer(self, problem: Problem, budget: Budget) -> Verdict:
         if not isinstance(problem.property, Probability | Expected):
             return self._runs(problem, budget)
         solved = self.solved(problem, budget)
