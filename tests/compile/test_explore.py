@@ -222,3 +222,10 @@ def test_an_oracle_is_refused() -> None:
     oracle = OraclePolicy("guess", lambda _: "up", ("up",))
     with pytest.raises(Unsupported, match="can only be simulated"):
         explore(asked(counting(Edge(action="up", guard=TRUE)), oracle), labels={})
+
+
+def test_the_size_is_told() -> None:
+    told: list[str] = []
+    explore(asked(counting(Edge())), labels={}, budget=Budget(progress=told.append))
+    assert told[-1].startswith("1 states, ")
+    assert told[-1].endswith(" bytes each (interpreter)")

@@ -19,6 +19,7 @@ from surefoot.work.budget import Budget
 
 _FEW = 200  # states that are interpreted before anything is compiled
 Tier: TypeAlias = Literal["auto", "interpreter", "llvm"]
+_Asked: TypeAlias = tuple[Problem, Mapping[str, Term], Mapping[str, Term], tuple[str, ...], Term]
 
 
 def explore(
@@ -41,9 +42,15 @@ def explore(
     happen there is not looked at, and may even be undefined. `memory` is in bytes.
     """
     limits = Limits(budget or Budget(), max_states, memory)
-    asked = (problem, labels, quantities or {}, rewards, until)
+    explored = _explored(tier, limits, (problem, labels, quantities or {}, rewards, until))
+    size = f"{explored.markov.states} states, {explored.bytes_per_state:.0f} bytes each"
+    limits.budget.progress(f"{size} ({explored.tier})")
+    return explored
+
+
+def _explored(tier: Tier, limits: Limits, asked: _Asked) -> Explored:
     if tier == "auto":
-        few = Interpreter(*asked).run(replace(limits, max_states=min(_FEW, max_states or _FEW)))
+        few = Interpreter(*asked).run(replace(limits, max_states=min(_FEW, limits.max_states or _FEW)))
         if few.why_cut == "" or limits.exceeded(few.markov.states, 0):
             return few
     elif tier == "interpreter":
@@ -54,10 +61,13 @@ def explore(
         if tier == "llvm":
             raise Unsupported(f"this is not compiled: {why}", fix="use the interpreter") from None
     except GaveUp as where:
-        if where.row is not None:
+        if where.row is not None and asked[0].policy is None:
             Interpreter(*asked).explain(where.row)
+        limits.budget.progress("machine code does not suffice; interpreting from the start")
+        whole = Interpreter(*asked).run(limits)  # raises what is undefined
         if tier == "llvm":
             raise Unsupported("64 bits are not enough here", fix="use the interpreter") from None
+        return whole
     return Interpreter(*asked).run(limits)
 
 
