@@ -227,7 +227,7 @@ def _policy(certificate: Mapping[str, Any]) -> Mutants:
 
 
 def _network(certificate: Mapping[str, Any]) -> Mutants:
-    for n, node in enumerate(_about(certificate)["policy"]["network"].get("nodes", ())):
+    for n, node in enumerate((_about(certificate)["policy"]["network"] or {}).get("nodes", ())):
         for place in (4, 5) if node[0] == "affine" else ():
             numbers = struct.unpack(
                 f"<{len(base64.b64decode(node[place])) // 4}f", base64.b64decode(node[place])

@@ -121,6 +121,7 @@ class Runs:
             raise NotFinite("controls")
         self.asked = problem["property"]
         self.labels = problem["policy"]["actions"]
+        self.owns = problem["policy"]["owns"]
         self.known: dict[State, tuple[list[State], bool, bool, bool]] = {}
 
     def starts(self) -> list[State]:
@@ -131,7 +132,7 @@ class Runs:
     def _values(self, state: State) -> dict[str, Any]:
         return dict(zip(self.names, state, strict=True))
 
-    def _look(self, state: State) -> tuple[list[State], bool, bool, bool]:
+    def look(self, state: State) -> tuple[list[State], bool, bool, bool]:
         """Next states within their ranges; is there one outside, is it an end, does the condition hold."""
         if state not in self.known:
             self.known[state] = self._looked(state)
@@ -140,11 +141,14 @@ class Runs:
     def _looked(self, state: State) -> tuple[list[State], bool, bool, bool]:
         values, policy = self._values(state), self.problem["policy"]
         inputs = [Fraction(evaluated(t, values)) for t in policy["observe"]]
-        outputs = network_outputs(policy["network"], inputs)
+        outputs = [] if policy["network"] is None else network_outputs(policy["network"], inputs)
         enabled = [e for e in self.problem["edges"] if evaluated(e["guard"], values)]
-        own = {e["action"] for e in enabled if e["action"] in self.labels}
-        picked = self._picked(policy["choose"], outputs, own)
-        permitted = [e for e in enabled if e["action"] not in self.labels or e["action"] in picked]
+        own = {e["action"] for e in enabled if e["action"] in self.owns}
+        if policy["rules"]:
+            picked = self._ruled(values) if own else set()
+        else:
+            picked = self._picked(policy["choose"], outputs, own)
+        permitted = [e for e in enabled if e["action"] not in self.owns or e["action"] in picked]
         outside, after = False, []
         for edge in permitted:
             for new in self._after(edge, values):
@@ -152,9 +156,16 @@ class Runs:
         kept = [s for s in after if all(x in r for x, r in zip(s, self.ranges, strict=True))]
         outside = len(kept) < len(after)
         seen = values | {f"output[{i}]": o for i, o in enumerate(outputs)}
-        seen |= {f"chosen({a})": a in picked for a in self.labels}
+        seen |= {f"chosen({a})": a in picked for a in self.owns}
         seen |= {"deadlocked": not enabled, "stalled": bool(own) and not picked <= own}
         return kept, outside, not permitted, bool(evaluated(self.asked["condition"], seen))
+
+    def _ruled(self, values: Mapping[str, Any]) -> set[str]:
+        """What the first rule that applies says; a network behind rules is not looked at here."""
+        if self.problem["policy"]["network"] is not None:
+            raise NotFinite("rules before a network")
+        fitting = [r["then"] for r in self.problem["policy"]["rules"] if evaluated(r["when"], values)]
+        return set(fitting[:1])
 
     def _picked(self, choose: str, outputs: list[Fraction], own: set[str]) -> set[str]:
         if not own:
@@ -176,28 +187,29 @@ class Runs:
         kind, steps, after = self.asked["kind"], self.asked.get("steps"), self.asked.get("after", 0)
         if steps is not None:
             return self._violated_within(kind, steps, after)
-        reached = self._reached(kind == "eventually")
-        if any(self._look(s)[1] for s in reached):
+        reached = self.reached(kind == "eventually")
+        if any(self.look(s)[1] for s in reached):
             return True  # a step leaves the ranges
         if kind == "never":
-            return any(self._look(s)[3] for s in reached)
-        quiet = {s for s in reached if not self._look(s)[3]}
-        return any(self._look(s)[2] for s in quiet) or self._has_cycle(quiet)
+            return any(self.look(s)[3] for s in reached)
+        quiet = {s for s in reached if not self.look(s)[3]}
+        return any(self.look(s)[2] for s in quiet) or self._has_cycle(quiet)
 
-    def _reached(self, until_good: bool) -> set[State]:
+    def reached(self, until_good: bool = False) -> set[State]:
+        """The states of all runs, or of all runs until they are good."""
         found: set[State] = set()
         waiting = self.starts()
         while waiting:
             state = waiting.pop()
-            if state not in found and not (until_good and self._look(state)[3]):
+            if state not in found and not (until_good and self.look(state)[3]):
                 found.add(state)
-                waiting += self._look(state)[0]
+                waiting += self.look(state)[0]
         return found
 
     def _has_cycle(self, states: set[State]) -> bool:
         left = set(states)
         while True:
-            stuck = {s for s in left if not left.intersection(self._look(s)[0])}
+            stuck = {s for s in left if not left.intersection(self.look(s)[0])}
             if not stuck:
                 return bool(left)
             left -= stuck
@@ -205,14 +217,14 @@ class Runs:
     def _violated_within(self, kind: str, steps: int, after: int) -> bool:
         here = quiet = set(self.starts())
         for number in range(steps + 1):
-            if kind == "never" and any(self._look(s)[3] for s in here):
+            if kind == "never" and any(self.look(s)[3] for s in here):
                 return True
             if number >= after:
-                quiet = {s for s in quiet if not self._look(s)[3]}
-            if kind == "within" and quiet and (number == steps or any(self._look(s)[2] for s in quiet)):
+                quiet = {s for s in quiet if not self.look(s)[3]}
+            if kind == "within" and quiet and (number == steps or any(self.look(s)[2] for s in quiet)):
                 return True
-            if number < steps and any(self._look(s)[1] for s in here):
+            if number < steps and any(self.look(s)[1] for s in here):
                 return True
-            here = {n for s in here for n in self._look(s)[0]}
-            quiet = {n for s in quiet for n in self._look(s)[0]}
+            here = {n for s in here for n in self.look(s)[0]}
+            quiet = {n for s in quiet for n in self.look(s)[0]}
         return False

@@ -2,11 +2,13 @@
 
     python -m benchmarks.mutation.executions --systems 100 --json executions.json
 
-Random small systems (`tests/laws/awkward_systems.py`) whose property is proved are the base. Their
-certificates are changed in one place: problem, network, property, argument, obligations or proofs. Where the
-changed problem has other obligations, the old proofs are put under the new names; and the changed problem is
-given to the prover, with several arguments. The truth about every claim that is accepted is found by visiting
-all states. Exit 1 if a false one is among them.
+Random small systems (`tests/laws/awkward_systems.py`, graphs) whose property is proved are the base. Their
+certificates, also those with free inputs, an assumed invariant or simple paths, are changed in one place:
+problem, network, property, argument, aid, obligations or proofs; or the problem so that its property becomes
+false. Where the changed problem has other obligations, the old proofs are put under the new names; and the
+changed problem is given to the prover, with several arguments. A false claim is also given aids that hide its
+violation. The truth about every claim that is accepted is found by visiting all states. Exit 1 if a false one
+is among them.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):  # before numpy is imported
@@ -26,8 +28,11 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):  # before numpy is imp
 
 from tests.laws.awkward_systems import awkward  # noqa: E402
 
+from benchmarks.mutation.execution_aids import abused, aid_mutants, aided_bases, random_graph  # noqa: E402
+from benchmarks.mutation.execution_falsehoods import false_mutants  # noqa: E402
 from benchmarks.mutation.execution_mutations import (  # noqa: E402
     Certificate,
+    Mutants,
     argument_mutants,
     obligation_mutants,
     problem_mutants,
@@ -47,7 +52,13 @@ from surefoot.work.budget import Budget  # noqa: E402
 
 SECONDS = 20.0  # for the proof of a base
 ANEW = 1.0  # for a proof of what became of it
-FAMILIES = {"problem": problem_mutants, "argument": argument_mutants, "obligations": obligation_mutants}
+FAMILIES: dict[str, Callable[[Certificate], Mutants]] = {
+    "problem": problem_mutants,
+    "argument": argument_mutants,
+    "aid": aid_mutants,
+    "obligations": obligation_mutants,
+}
+RARELY = 4  # of the changes that make a claim false, those that are given to the prover or an aid
 ARGUMENTS: dict[str, tuple[Argument, ...]] = {
     "never": (Argument("induction", 1), Argument("induction", 2), Argument("unrolled", 2)),
     "recurs": (Argument("induction", 1, 1), Argument("induction", 1, 2), Argument("induction", 2, 3)),
@@ -55,15 +66,21 @@ ARGUMENTS: dict[str, tuple[Argument, ...]] = {
 }
 
 
-def base(seed: int) -> tuple[Problem, Certificate] | None:
-    """A system and the certificate of its property, if there is one and its states can be visited."""
-    problem = awkward(seed)
-    if problem.environment.controls:
-        return None
-    verdict = verify(problem, budget=Budget(SECONDS)).verdict
-    if not isinstance(verdict, Proved) or verdict.certificate.kind != "execution":
-        return None
-    return problem, copy.deepcopy(dict(verdict.certificate.content))
+def bases(seed: int) -> Iterator[tuple[str, Problem, Certificate]]:
+    """A system and the certificates of its property, if there are any and its states can be visited."""
+    for problem in (awkward(seed), random_graph(seed)):
+        if problem.environment.controls:
+            continue
+        verdict = verify(problem, budget=Budget(SECONDS)).verdict
+        if not isinstance(verdict, Proved) or verdict.certificate.kind != "execution":
+            continue
+        content = copy.deepcopy(dict(verdict.certificate.content))
+        said = content["claim"]["argument"]  # type: ignore[index]
+        yield "plain" if "different" not in said else "simple", problem, content
+        argument = Argument(said["kind"], said["steps"], said.get("good"))
+        for kind, aided in aided_bases(problem, argument, seed):
+            if aided["claim"]["argument"] != said:
+                yield kind, problem, aided
 
 
 def relabelled(mutant: Certificate) -> Certificate | None:
@@ -120,30 +137,39 @@ def judged(problem: Problem, mutant: Certificate, *, anew: bool) -> Iterator[tup
         variants["relabelled"] = other
     for how, one in variants.items():
         yield how, f"{true}, {'accepted' if is_accepted(one) else 'rejected'}"
-    same_network = mutant["claim"]["problem"]["policy"]["network"].get("nodes") is not None
-    if anew and same_network:
+    if anew:
         for one in proved_anew(problem, mutant):
             yield "proved anew", f"{true}, {'accepted' if is_accepted(one) else 'rejected'}"
+    if anew and true == "false":
+        for one in abused(problem, mutant):
+            yield "aid abused", f"{true}, {'accepted' if is_accepted(one) else 'rejected'}"
 
 
 def campaign(seed: int, every: int, seen: Counter[tuple[str, str, str]]) -> list[str]:
-    """All mutants of one certificate, or every so many; what was accepted although it is false."""
-    found = base(seed)
-    if found is None:
-        return []
-    problem, whole = found
-    seen["base", "as it is", f"{truth(whole)}, {'accepted' if is_accepted(whole) else 'rejected'}"] += 1
-    wrong = ["the base"] if truth(whole) == "false" else []
+    """All mutants of the certificates of one system, or every so many; what was accepted although false."""
+    wrong = []
+    for kind, problem, whole in bases(seed):
+        outcome = f"{truth(whole)}, {'accepted' if is_accepted(whole) else 'rejected'}"
+        seen[f"base, {kind}", "as it is", outcome] += 1
+        wrong += [f"the base, {kind}"] if truth(whole) == "false" else []
+        for family, name, mutant, anew in mutants_of(whole, seed, every):
+            outcomes = list(judged(problem, mutant, anew=anew))
+            seen["mutants", "distinct", outcomes[0][1].partition(",")[0]] += 1
+            for how, outcome in outcomes:
+                seen[f"{family}, {kind}", how, outcome] += 1
+                if outcome == "false, accepted":
+                    wrong.append(f"{name} ({how}, {kind})")
+    return [f"seed {seed}: {what}" for what in wrong]
+
+
+def mutants_of(whole: Certificate, seed: int, every: int) -> Iterator[tuple[str, str, Certificate, bool]]:
+    """Family, name, certificate, and whether the prover is asked about it as well."""
     for family, make in FAMILIES.items():
         for number, (name, mutant) in enumerate(make(whole)):
-            if (number + seed) % every:
-                continue
-            anew = family == "problem" and not name.startswith("network")
-            for how, outcome in judged(problem, mutant, anew=anew):
-                seen[family, how, outcome] += 1
-                if outcome == "false, accepted":
-                    wrong.append(f"{name} ({how})")
-    return [f"seed {seed}: {what}" for what in wrong]
+            if family == "aid" or not (number + seed) % every:
+                yield family, name, mutant, family == "problem" and not name.startswith("network")
+    for number, (name, mutant) in enumerate(false_mutants(whole, seed)):
+        yield "falsehood", name, mutant, not (number + seed) % RARELY
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -162,9 +188,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for line in more:
             print(line, flush=True)
     for row, count in sorted(seen.items()):
-        print(f"{count:6}  {row[0]:<12} {row[1]:<12} {row[2]}")
+        print(f"{count:6}  {row[0]:<22} {row[1]:<12} {row[2]}")
     seconds = time.process_time() - started
-    print(f"{sum(seen.values())} certificates, {len(wrong)} false ones accepted, {seconds:.0f} s of CPU time")
+    whole = sum(n for (family, _, _), n in seen.items() if family != "mutants")
+    false = seen["mutants", "distinct", "false"]
+    print(f"{whole} certificates, {false} mutants that claim something false, {len(wrong)} of them accepted")
+    print(f"{seconds:.0f} s of CPU time without children")
     if given.json is not None:
         given.json.write_text(
             json.dumps(_document(given, seen, wrong, seconds), indent=1) + "\n", encoding="utf-8"

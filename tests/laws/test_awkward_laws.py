@@ -49,5 +49,6 @@ def test_no_damaged_certificate_shows_a_falsehood(seed: int) -> None:
     """`python -m benchmarks.mutation.executions` makes every change to many more."""
     counted: Counter[tuple[str, str, str]] = Counter()
     assert campaign(seed, 25, counted) == []
-    assert counted["base", "as it is", "true, accepted"] == 1
+    assert counted["base, plain", "as it is", "true, accepted"] >= 1
+    assert counted["mutants", "distinct", "false"] > 3
     assert sum(n for (_, _, outcome), n in counted.items() if outcome.endswith("rejected")) > 0

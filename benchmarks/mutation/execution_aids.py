@@ -1,0 +1,173 @@
+"""Certificates with aids (free inputs and outputs, an assumed invariant, different states), and their abuse.
+
+The bases are certificates of true claims with each aid. The abuse is given to false claims: a range in which
+the violation does not occur, an invariant that assumes what is to be shown, states that must differ where a
+loop is the violation. What the aid makes provable is proved, so that only its justification is missing.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from random import Random
+from typing import Any
+from unittest.mock import patch
+
+from tests.engines.graphs import among, graph
+
+from benchmarks.mutation.execution_mutations import Certificate, Mutants
+from benchmarks.mutation.execution_truth import NotFinite, Runs
+from surefoot.certify.checker.claim import Places
+from surefoot.certify.checker.execution.argument import read_argument
+from surefoot.certify.checker.execution.obligations import obligations
+from surefoot.certify.checker.execution.problem import read_problem
+from surefoot.certify.checker.number import BadCertificate, Refused
+from surefoot.certify.execution.argument import Aid
+from surefoot.certify.execution.canonical import canonical
+from surefoot.certify.execution.policy import decided
+from surefoot.certify.execution.prove import certificate, proof
+from surefoot.errors import SurefootError
+from surefoot.problem.problem import Problem
+from surefoot.problem.property import Never, Property, Recurs
+from surefoot.transform.span import Span
+from surefoot.verdict.verdict import Argument
+from surefoot.verdict.verdict import Certificate as Made
+from surefoot.work.budget import Budget
+
+SECONDS = 5.0
+EACH = 0.5  # seconds for one obligation
+STATES = 7
+_RANGES = "surefoot.certify.checker.execution.obligations.check_free"
+
+
+def random_graph(seed: int) -> Problem:
+    """A few states that can be reached, and loops that cannot and lead to the bad ones."""
+    draw = Random(seed)
+    size = draw.randint(2, 4)
+    inside = [(a, draw.randrange(size)) for a in range(size) for _ in range(draw.randint(1, 2))]
+    outside = [(draw.randrange(size, STATES), draw.randrange(STATES)) for _ in range(draw.randint(2, 5))]
+    good = among(*draw.sample(range(size), draw.randint(1, size)), *range(size, STATES - 1))
+    asked: Property = Never(among(STATES - 1)) if draw.random() < 0.7 else Recurs(good)
+    return graph(inside + outside, asked, states=STATES)
+
+
+def aided_bases(problem: Problem, argument: Argument, seed: int) -> Iterator[tuple[str, Certificate]]:
+    """Certificates of this problem that have an aid, as far as the prover finds them."""
+    written = canonical(problem)
+    draw = Random(seed)
+    for name, aid in _aids(problem, written, argument, draw):
+        made = certificate(problem, written, argument, Budget(SECONDS), aid=aid)
+        if isinstance(made, Made):
+            kind = "simple" if "different" in made.content["claim"]["argument"] else name  # type: ignore[index]
+            if kind:
+                yield kind, copy.deepcopy(dict(made.content))
+
+
+def _aids(
+    problem: Problem, written: Mapping[str, Any], argument: Argument, draw: Random
+) -> Iterator[tuple[str, Aid]]:
+    yield "", Aid()  # perhaps over simple paths
+    inputs = len(written["policy"]["observe"])
+    if inputs:
+        yield "free", Aid(inputs={draw.randrange(inputs): Span()})
+        yield "free", Aid(inputs=dict.fromkeys(range(inputs), Span()))
+    try:
+        runs = Runs(written)
+        reached = runs.reached()
+    except NotFinite:
+        return
+    numbers = [i for i, values in enumerate(runs.ranges) if type(values[0]) is not bool]
+    if not numbers or not reached:
+        return
+    place = draw.choice(numbers)
+    limit = max(int(s[place]) for s in reached)
+    lemma = {"kind": "never", "condition": ["<", limit, ["name", runs.names[place]]]}
+    for attempt in (Argument("induction", 2), Argument("induction", 3)):
+        shown = certificate(problem, {**written, "property": lemma}, attempt, Budget(SECONDS), simple=False)
+        if isinstance(shown, Made):
+            yield "assuming", Aid(invariant=shown)
+            return
+
+
+def aid_mutants(whole: Mapping[str, Any]) -> Mutants:
+    """The aid itself is damaged; the claim stays what it was."""
+    said = whole["claim"]["argument"]
+    for key in ("free", "assuming", "different"):
+        if key in said:
+            yield f"{key} left out", _with(whole, lambda a, k=key: a.pop(k))
+    for n in range(len(said.get("free", {}).get("inputs", ()))):
+        yield f"free input {n}: one point", _with(whole, lambda a, n=n: _narrow(a["free"]["inputs"][n]))
+        yield f"free input {n} left out", _with(whole, lambda a, n=n: a["free"]["inputs"].pop(n))
+    if "assuming" in said:
+        for term in (True, False, whole["claim"]["problem"]["property"]["condition"]):
+            yield "assumes something else", _with(whole, lambda a, t=term: a["assuming"].update(never=t))
+    for n in range(len(said.get("different", ()))):
+        yield f"pair {n} left out", _with(whole, lambda a, n=n: a["different"].pop(n))
+
+
+def _narrow(entry: list[Any]) -> None:
+    entry[2] = entry[1]
+
+
+def _with(whole: Mapping[str, Any], change: Any) -> Certificate:
+    made = copy.deepcopy(dict(whole))
+    change(made["claim"]["argument"])
+    return made
+
+
+def abused(problem: Problem, mutant: Certificate) -> Iterator[Certificate]:
+    """The claim with an aid that hides its violation; all that can be proved then has its proof."""
+    about, said = mutant["claim"]["problem"], mutant["claim"]["argument"]
+    condition, kind = about["property"]["condition"], about["property"]["kind"]
+    plain = {k: v for k, v in said.items() if k in ("kind", "steps", "good")}
+    wished = condition if kind == "never" else ["not", condition]
+    lemma = {"kind": "induction", "steps": 1}
+    pairs = [[i, j] for j in range(1, max(2, said["steps"])) for i in range(j)]
+    arguments: list[dict[str, Any]] = [
+        {**plain, "assuming": {"never": wished, "argument": lemma}},
+        {**plain, "assuming": {"never": True, "argument": lemma}},
+        {**plain, "different": pairs},
+    ]
+    if about["policy"]["observe"]:
+        inputs = [[i, 0, 0] for i in range(len(about["policy"]["observe"]))]
+        arguments.append({**plain, "free": {"inputs": inputs, "outputs": []}})
+        for favoured in range(len(about["policy"]["actions"])):
+            outputs = [
+                [j, 9 if j == favoured else -9, 9 if j == favoured else -9]
+                for j in range(len(about["policy"]["actions"]))
+            ]
+            arguments.append({**plain, "free": {"inputs": [], "outputs": outputs}})
+    for argument in arguments:
+        found = _as_far_as_possible(problem, about, argument)
+        if found is not None:
+            yield {
+                "surefoot-certificate": 1,
+                "claim": {"kind": "execution", "problem": about, "argument": argument},
+                "arithmetic": "float32",
+                "obligations": found,
+            }
+
+
+def _as_far_as_possible(
+    problem: Problem, about: Mapping[str, Any], argument: Mapping[str, Any]
+) -> list[dict[str, Any]] | None:
+    """The obligations, those that can be shown with proofs; the range of an input is not looked at."""
+    try:
+        with patch(_RANGES, lambda *_: None):
+            wanted = obligations(read_problem(about, Places(Path())), read_argument(argument))
+    except (BadCertificate, Refused):
+        if "different" not in argument:
+            return None
+        less = {k: v for k, v in argument.items() if k != "different"}  # refused there: proofs without it
+        return _as_far_as_possible(problem, about, less)
+    _, behind = decided(problem.policy)
+    network = None if behind is None else behind.network
+    shown = []
+    for obligation in wanted:
+        try:
+            cases = proof(obligation, network, Budget(EACH), "float32")
+        except (SurefootError, Refused, BadCertificate):
+            cases = []
+        shown.append({"obligation": obligation.name, "steps": obligation.steps, "cases": cases})
+    return shown
