@@ -204,6 +204,9 @@ def verify_assuming(problem: Problem, invariant: Term, asking: Asking) -> Result
     result = asking.sketch(assuming(problem, invariant), asking.rest(SEARCHING))
     note = f"with the invariant {text}, which was proved first ({_word(first)})"
     match result.verdict:
+        case Violated(trace) if trace.recurrence:  # its certificate is about the other problem
+            original = asking.decide(problem, asking.rest())
+            return replace(original, seconds=asking.budget.elapsed())
         case Violated(trace):
             return _replayed(problem, trace, result, asking, note)
         case Holds() as holds:
