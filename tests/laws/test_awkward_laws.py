@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import islice
 
 import pytest
-from benchmarks.mutation.executions import campaign
+from benchmarks.mutation.execution_aids import abused
+from benchmarks.mutation.execution_falsehoods import false_mutants
+from benchmarks.mutation.execution_truth import is_false
+from benchmarks.mutation.executions import bases, campaign, is_accepted
 from tests.laws.awkward_systems import awkward
 from tests.laws.brute_force import truth
 from tests.laws.contradictions import contradiction, word
@@ -48,7 +52,19 @@ def test_something_was_proved() -> None:
 def test_no_damaged_certificate_shows_a_falsehood(seed: int) -> None:
     """`python -m benchmarks.mutation.executions` makes every change to many more."""
     counted: Counter[tuple[str, str, str]] = Counter()
-    assert campaign(seed, 25, counted) == []
+    assert campaign(seed, 25, counted, anew=False) == []
     assert counted["base, plain", "as it is", "true, accepted"] >= 1
     assert counted["mutants", "distinct", "false"] > 3
     assert sum(n for (_, _, outcome), n in counted.items() if outcome.endswith("rejected")) > 0
+
+
+def test_no_aid_hides_a_violation() -> None:
+    """What a false claim needs is assumed, freed or made different, and everything else is proved."""
+    kinds = set()
+    for _, problem, whole in islice(bases(5), 2):
+        for _, mutant in islice(false_mutants(whole), 0, None, 4):
+            assert is_false(mutant["claim"]["problem"])
+            for attempt in islice(abused(problem, mutant), 0, None, 2):
+                kinds |= attempt["claim"]["argument"].keys()
+                assert not is_accepted(attempt)
+    assert kinds >= {"assuming", "different"}
