@@ -148,3 +148,18 @@ def test_a_limit_on_states_widens_the_interval() -> None:
     assert verdict.low <= Fraction(1, 2) < Fraction(3, 5) <= verdict.high
     cost = problem(ROWS, Expected("cost", one_of(GOAL), None, "max"), [True, False, False, False])
     assert isinstance(Explicit(max_states=1).check(cost, Budget(10)), Unknown)
+
+
+def test_what_lies_beyond_the_question_need_not_be_explored() -> None:
+    """Beyond state 1 there are more states than the limit; the question is decided there."""
+    rows: Rows = [[[(Fraction(1, 2), 1, 0), (Fraction(1, 2), 2, 0)]], [[(Fraction(1), 3, 0)]], []]
+    rows += [[[(Fraction(1), s + 1, 0)]] for s in range(3, 40)] + [[]]
+    goal = [s == 1 for s in range(len(rows))]
+    asked = Probability(Path("F", one_of(goal)), None, "max")
+    wanted = problem(rows, asked, [s == 0 for s in range(len(rows))])
+    verdict = Explicit(max_states=10, exact=True).check(wanted, Budget(10))
+    assert isinstance(verdict, Exact)
+    assert verdict.low == verdict.high == Fraction(1, 2)
+    certificate = about_values(wanted, verdict)
+    assert certificate is not None
+    assert check(dict(certificate.content)).accepted

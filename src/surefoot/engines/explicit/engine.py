@@ -86,7 +86,8 @@ class Explicit:
         if not len(starts):
             return Unknown(Reason.INCOMPLETE, "no reachable state is a start state")
         bounds = _bounds(solved, starts)
-        whole = None if solved.explored.markov.cut.any() else Certificate("process", _evidence(solved))
+        cut = any(what.unfolded.markov.cut.any() for _, what, _ in solved.sides)
+        whole = None if cut else Certificate("process", _evidence(solved))
         if problem.property.over != "values" or len(bounds) == 1:
             return Exact(*over(problem.property.over, bounds), whole)
         states = solved.sides[0][1].unfolded.state
