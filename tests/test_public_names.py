@@ -22,6 +22,15 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 
 def test_importing_surefoot_imports_nothing_heavy() -> None:
     heavy = ("numpy", "onnx", "scipy", "highspy", "z3", "torch", "rich", "click")
-    code = f"import sys, surefoot; print([m for m in {heavy!r} if m in sys.modules])"
+    assert imported_by("surefoot", heavy) == "[]"
+
+
+def test_starting_a_check_imports_no_solver() -> None:
+    heavy = ("scipy", "llvmlite", "highspy", "z3", "onnx", "clarabel")
+    assert imported_by("surefoot.cli.commands.check", heavy) == "[]"
+
+
+def imported_by(module: str, heavy: tuple[str, ...]) -> str:
+    code = f"import sys, {module}; print([m for m in {heavy!r} if m in sys.modules])"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert shown.stdout.strip() == "[]"
+    return shown.stdout.strip()

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix
-from scipy.sparse.csgraph import connected_components
 
 from surefoot.solve.markov.graph import Graph
 
@@ -44,6 +42,9 @@ def end_components(
 
 def strong_parts(sources: NDArray[np.int64], targets: NDArray[np.int64], count: int) -> NDArray[np.int64]:
     """[count]: the strongly connected component of each state."""
+    from scipy.sparse import csr_matrix
+    from scipy.sparse.csgraph import connected_components
+
     ones = np.ones(len(sources), dtype=np.int32)
     arrows = csr_matrix((ones, (sources, targets)), shape=(count, count))
     found: NDArray[np.int64] = connected_components(arrows, directed=True, connection="strong")[1]

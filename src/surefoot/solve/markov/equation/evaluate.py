@@ -11,8 +11,6 @@ from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_matrix, csr_matrix, identity
-from scipy.sparse.linalg import splu
 
 from surefoot.solve.markov.components import strong_parts
 from surefoot.solve.markov.equation.integers import Whole, quotients, rounded, sum_rows
@@ -35,6 +33,8 @@ class Tables:
 
 
 def tables(reduced: Reduced) -> Tables:
+    from scipy.sparse import csr_matrix
+
     weights = reduced.float_weights()
     shape = (len(reduced.origin), reduced.nodes)
     matrix = csr_matrix((weights, reduced.targets, reduced.outcomes), shape=shape)
@@ -57,6 +57,9 @@ class Chain:
 
 def chain(table: Tables, policy: NDArray[np.int64]) -> Chain | None:
     """None where the equations have no solution in floating point."""
+    from scipy.sparse import coo_matrix, identity
+    from scipy.sparse.linalg import splu
+
     taken = table.matrix[policy]
     nodes = len(policy)
     coordinates = coo_matrix(taken)
