@@ -9,7 +9,7 @@ from importlib.util import find_spec
 
 import click
 
-CORE = ("numpy", "scipy", "onnx", "highspy", "clarabel", "click", "rich")
+CORE = ("numpy", "scipy", "onnx", "highspy", "clarabel", "llvmlite", "click", "rich")
 EXTRAS = {
     "smt": ("z3", "z3-solver", "the z3 solver, as a second opinion"),
     "ort": ("onnxruntime", "onnxruntime", "comparison with the runtime that deploys the network"),
