@@ -199,7 +199,8 @@ class PropertyReader:
         low, open_low, high, open_high = self._interval(fields["bounds"])
         if low is not None and open_low:
             fields["bounds"].refuse("a lower bound that is excluded is not supported", "include it")
-        reward = self.rewards.asked(fields["exp"], fields["accumulate"], name)
+        from_the_start = low is None or low <= 0
+        reward = self.rewards.asked(fields["exp"], fields["accumulate"], name, plain_steps=from_the_start)
         least, most = (None if limit is None else Const(limit) for limit in (low, high))
         return _checked(node, Bound(least, most, None if reward == STEPS else reward, open_high))
 

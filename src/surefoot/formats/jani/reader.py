@@ -25,7 +25,7 @@ from surefoot.formats.jani.transient import state_values
 from surefoot.problem.environment import Component, Environment, Kind, Variable
 from surefoot.problem.names import DEADLOCKED, location_key
 from surefoot.problem.property import Property
-from surefoot.problem.term import Const, Term, Var, conjunction, equal
+from surefoot.problem.term import Const, Term, Var, conjunction, equal, free_names
 from surefoot.problem.validate.kinds import BOOL, INT
 
 KEYS = ("jani-version", "name", "type", "automata", "system")
@@ -200,4 +200,8 @@ def _initial(fields: Mapping[str, Node], cast: Cast, scopes: Mapping[str, Scope]
 
 
 def _restriction(node: Node, scope: Scope) -> Term:
-    return read_term(node.table(("exp",))["exp"], scope, BOOL)
+    exp = node.table(("exp",))["exp"]
+    term = read_term(exp, scope, BOOL)
+    if any(name.startswith("@") for name in free_names(term)):
+        exp.refuse("a restriction of the initial states that depends on values of locations")
+    return term

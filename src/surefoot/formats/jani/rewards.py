@@ -44,8 +44,11 @@ class Rewards:
     vectors: tuple[Synchronisation, ...]
     found: dict[str, Reward] = field(default_factory=dict)  # by what is accumulated, as text
 
-    def asked(self, expression: Node, accumulate: Node, wanted: str) -> str:
-        """The name of the reward that accumulates this expression; `wanted` is used if it has no name."""
+    def asked(self, expression: Node, accumulate: Node, wanted: str, *, plain_steps: bool = True) -> str:
+        """The name of the reward that accumulates this expression; `wanted` is used if it has no name.
+
+        `plain_steps`: one for every step may be the number of steps, which goes on when a run has ended.
+        """
         ways = [entry.string() for entry in accumulate.entries()]
         for entry, way in zip(accumulate.entries(), ways, strict=True):
             if way == "time":
@@ -54,12 +57,12 @@ class Rewards:
                 entry.fail(f"unknown accumulation `{way}`", "write steps or exit")
         if not ways:
             accumulate.fail("nothing is accumulated", "write steps or exit")
-        key = json.dumps([sorted(set(ways)), expression.value], default=str, sort_keys=True)
+        key = json.dumps([plain_steps, sorted(set(ways)), expression.value], default=str, sort_keys=True)
         if key not in self.found:
-            self.found[key] = self._reward(expression, set(ways), wanted)
+            self.found[key] = self._reward(expression, set(ways), wanted, plain_steps)
         return self.found[key].name
 
-    def _reward(self, node: Node, ways: set[str], wanted: str) -> Reward:
+    def _reward(self, node: Node, ways: set[str], wanted: str, plain_steps: bool) -> Reward:
         each: Term = Const(0)
         jump: Term | None = None
         if "exit" in ways:
@@ -67,7 +70,7 @@ class Rewards:
         if "steps" in ways:
             jump = self._step_value(node)
             base = fold(substitute(jump, self.defaults))
-            if ways == {"steps"} and base == Const(1) and not self._setters(node, jump):
+            if plain_steps and ways == {"steps"} and base == Const(1) and not self._setters(node, jump):
                 return Reward(STEPS, base, None)
             each = base if each == Const(0) else each if base == Const(0) else each + base
             self._check_members(node, jump)

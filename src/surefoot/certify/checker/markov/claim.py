@@ -149,7 +149,7 @@ def _compare(
 
 def _condition(data: Any, model: Model, policy: Policy | None) -> Function:
     """A condition on states: of variables, locations, deadlocks and what the policy does."""
-    slots = {name: slot for name, slot in model.slots.items() if slot < len(model.kinds)}
+    slots = {name: slot for name, slot in model.slots.items() if slot < model.width}
     extra: list[Function] = []
 
     def replaced(part: Any) -> Any:

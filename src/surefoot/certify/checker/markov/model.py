@@ -52,7 +52,7 @@ class Model:
 
     width: int
     length: int
-    slots: Mapping[str, int]  # of variables and chosen values
+    slots: Mapping[str, int]  # of variables, of places (`@component`) and of chosen values
     kinds: tuple[Kind, ...]  # of variables
     places: tuple[int | None, ...]  # slot of the location of each component, None where it has only one
     names: tuple[str, ...]  # of components
@@ -77,9 +77,16 @@ def read_model(data: object) -> Model:
     locations = tuple(_texts(c["locations"], "locations") for c in parts)
     places: list[int | None] = []
     width = len(variables)
-    for several in locations:
+    names = tuple(text(c["name"], "component") for c in parts)
+    if len(set(names)) != len(names):
+        raise BadCertificate("two components have one name")
+    for name, several in zip(names, locations, strict=True):
         places.append(width if len(several) > 1 else None)
-        width += len(several) > 1
+        if len(several) > 1:
+            if f"@{name}" in slots:
+                raise BadCertificate(f"a variable has the name of a place: @{name[:40]}")
+            slots[f"@{name}"] = width
+            width += 1
     length = width
     for component in parts:
         for edge in items(component["edges"], "edges"):
@@ -91,11 +98,9 @@ def read_model(data: object) -> Model:
                     slots[name] = length
                     length += 1
     edges = tuple(
-        _edges(number, component, locations[number], slots) for number, component in enumerate(parts)
+        _edges(number, component, locations[number], slots, len(variables))
+        for number, component in enumerate(parts)
     )
-    names = tuple(text(c["name"], "component") for c in parts)
-    if len(set(names)) != len(names):
-        raise BadCertificate("two components have one name")
     first = tuple(
         tuple(_position(place, locations[i]) for place in _texts(c["initial"], "initial locations"))
         for i, c in enumerate(parts)
@@ -150,24 +155,30 @@ def conforms(value: Any, kind: Kind) -> bool:
 
 
 def _edges(
-    number_: int, component: Mapping[str, Any], locations: tuple[str, ...], slots: Mapping[str, int]
+    number_: int,
+    component: Mapping[str, Any],
+    locations: tuple[str, ...],
+    slots: Mapping[str, int],
+    variables: int,
 ) -> tuple[tuple[Edge, ...], ...]:
     found: list[list[Edge]] = [[] for _ in locations]
     for position, data in enumerate(component["edges"]):
         action = None if data["action"] is None else text(data["action"], "action")
         chosen = tuple((slots[c[0]], kind_of(c[1])) for c in data["chosen"])
-        outcomes = tuple(_outcome(o, locations, slots) for o in items(data["outcomes"], "outcomes"))
+        outcomes = tuple(
+            _outcome(o, locations, slots, variables) for o in items(data["outcomes"], "outcomes")
+        )
         guard, assuming = compiled(data["guard"], slots), compiled(data["assuming"], slots)
         edge = Edge(number_, position, action, guard, chosen, assuming, outcomes)
         found[_position(text(data["source"], "source"), locations)].append(edge)
     return tuple(map(tuple, found))
 
 
-def _outcome(data: object, locations: tuple[str, ...], slots: Mapping[str, int]) -> Outcome:
+def _outcome(data: object, locations: tuple[str, ...], slots: Mapping[str, int], variables: int) -> Outcome:
     entry = record(data, _OUTCOME, frozenset(), "outcome")
     given = entry["probability"]
     fixed = number(given, "probability") if type(given) in (int, str) else None
-    updates = [_update(u, slots) for u in items(entry["updates"], "updates")]
+    updates = [_update(u, slots, variables) for u in items(entry["updates"], "updates")]
     rewards = tuple(
         (text(r[0], "reward"), compiled(r[1], slots)) for r in map(_pair, items(entry["rewards"], "rewards"))
     )
@@ -180,7 +191,7 @@ def _outcome(data: object, locations: tuple[str, ...], slots: Mapping[str, int])
     )
 
 
-def _update(data: object, slots: Mapping[str, int]) -> Update:
+def _update(data: object, slots: Mapping[str, int], variables: int) -> Update:
     parts = items(data, "update")
     if len(parts) != 3 or type(parts[2]) is not int:
         raise BadCertificate("an update that is not [target, value, index]")
@@ -189,9 +200,11 @@ def _update(data: object, slots: Mapping[str, int]) -> Update:
     while type(target) is list and len(target) == 3 and target[0] == "select":
         path.insert(0, compiled(target[2], slots))
         target = target[1]
-    if type(target) is not list or len(target) != 2 or target[0] != "name" or target[1] not in slots:
+    if type(target) is not list or len(target) != 2 or target[0] != "name":
         raise BadCertificate("the target of an update is not a variable")
-    return Update(parts[2], slots[target[1]], tuple(path), compiled(parts[1], slots))
+    if (slot := slots.get(text(target[1], "a name"), variables)) >= variables:
+        raise BadCertificate("the target of an update is not a variable")
+    return Update(parts[2], slot, tuple(path), compiled(parts[1], slots))
 
 
 def _vector(data: object, count: int) -> tuple[tuple[str | None, ...], str | None]:

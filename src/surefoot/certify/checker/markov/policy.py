@@ -79,7 +79,7 @@ class Policy:
 
 def read_policy(data: object, model: Model, places: Places) -> Policy:
     entry = record(data, _POLICY, frozenset(), "policy")
-    slots = {name: slot for name, slot in model.slots.items() if slot < len(model.kinds)}
+    slots = {name: slot for name, slot in model.slots.items() if slot < model.width}
     network, unsaid = (None, ()) if entry["network"] is None else read_network_entry(entry["network"], places)
     observe = tuple(compiled(t, slots) for t in items(entry["observe"], "observe"))
     actions, owns = (_names(entry[key], key) for key in ("actions", "owns"))

@@ -1,0 +1,93 @@
+"""Small JANI models whose answers follow from the words of the format: values, and accepted certificates."""
+
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from tests.formats.jani.build import (
+    X,
+    assign,
+    automaton,
+    bounded,
+    edge,
+    goes,
+    model,
+    op,
+    unary,
+    variable,
+    write,
+)
+
+from surefoot.certify.checker.check import check
+from surefoot.certify.process.claim import about_values
+from surefoot.engines.explicit import Explicit
+from surefoot.formats.jani import read_jani
+from surefoot.problem.problem import Problem
+from surefoot.verdict.verdict import Exact, PerStart
+from surefoot.work.budget import Budget
+
+
+def asked(values: Any, fun: str = "min") -> dict[str, Any]:
+    filtered = {"op": "filter", "fun": fun, "states": {"op": "initial"}, "values": values}
+    return {"name": "q", "expression": filtered}
+
+
+def answered(document: dict[str, Any], folder: Path) -> Exact | PerStart:
+    read = read_jani(write(folder, document))
+    assert not read.refused, read.refused
+    problem = Problem("q", read.environment, None, read.properties["q"])
+    verdict = Explicit(exact=True).check(problem, Budget(30))
+    assert isinstance(verdict, Exact | PerStart)
+    certificate = about_values(problem, verdict)
+    assert certificate is not None
+    found = check(dict(certificate.content))
+    assert found.accepted, found.reason
+    return verdict
+
+
+def test_a_run_that_has_ended_earns_nothing(tmp_path: Path) -> None:
+    """x = 0 for ever: the sum of rewards stays 0, so it never is at least 1, whatever a step would earn."""
+    for reward in (1, 2):
+        bound = {"exp": reward, "accumulate": ["steps"], "bounds": {"lower": 1, "upper": 2}}
+        path = {**unary("F", op("=", "x", 0)), "reward-bounds": [bound]}
+        question = asked({"op": "Pmax", "exp": path})
+        document = model(automaton("main"), variables=[X], properties=[question])
+        verdict = answered(document, tmp_path)
+        assert isinstance(verdict, Exact)
+        assert (verdict.low, verdict.high) == (0, 0)
+
+
+def test_steps_go_on_after_the_end(tmp_path: Path) -> None:
+    path = {**unary("F", op("=", "x", 0)), "step-bounds": {"lower": 1, "upper": 2}}
+    document = model(automaton("main"), variables=[X], properties=[asked({"op": "Pmax", "exp": path})])
+    verdict = answered(document, tmp_path)
+    assert isinstance(verdict, Exact)
+    assert (verdict.low, verdict.high) == (1, 1)
+
+
+def test_certificates_cover_values_that_locations_give(tmp_path: Path) -> None:
+    """`lit` is true in `on`: the guard of another automaton and the goal read it."""
+    lamp = automaton(
+        "lamp",
+        edge(
+            goes("on", probability=0.25), goes("off", probability=0.75), source="off", guard=op("<", "x", 1)
+        ),
+        locations=("off", {"name": "on", "transient-values": [assign("lit", True)]}),
+        **{"initial-locations": ["on", "off"]},
+    )
+    count = edge(goes("here", assign("x", op("+", "x", 1))), guard=op("∧", "lit", op("<", "x", 2)))
+    goal = op("∧", op("=", "x", 2), "lit")
+    document = model(
+        lamp,
+        automaton("main", count),
+        variables=[
+            variable("x", bounded(0, 2)),
+            variable("lit", "bool", False, transient=True),
+        ],
+        properties=[asked({"op": "Emin", "exp": 1, "accumulate": ["steps"], "reach": goal}, "values")],
+        **{"restrict-initial": {"exp": op("=", "x", 0)}},
+    )
+    verdict = answered(document, tmp_path)
+    assert isinstance(verdict, PerStart)
+    ends = [(v.low, v.high) for _, v in verdict.table if isinstance(v, Exact)]
+    assert ends == [(Fraction(6), Fraction(6)), (Fraction(2), Fraction(2))]  # off, on
