@@ -108,18 +108,27 @@ def _values(
     try:
         claimed = about_values(problem, verdict, inputs)
     except Unsupported as why:
-        return Evidence(_bare(verdict), False, (f"not certified: {why}",))
+        return Evidence(_bare(verdict), False, (f"not certified: {why}", *_near_ties(verdict)))
     if claimed is None:
         return Evidence(verdict, False)
     budget.progress("checking the certificate")
     found = rejection(claimed.content, budget.remaining())
     if found is None:
-        return Evidence(replace(verdict, certificate=claimed), True)
+        return Evidence(replace(verdict, certificate=claimed), True, _near_ties(verdict))
     if found.refused:
         rejected = f"the checker rejects the certificate: {found.why}"
         return Evidence(Unknown(Reason.NUMERICS, rejected), False)
     note = f"not certified: there is a certificate, but {found.why}"
-    return Evidence(_bare(verdict), False, (note,))
+    return Evidence(_bare(verdict), False, (note, *_near_ties(verdict)))
+
+
+def _near_ties(verdict: Exact | PerStart) -> tuple[str, ...]:
+    """States where another order of summation in the network might pick another action."""
+    found = None if verdict.certificate is None else verdict.certificate.content.get("near ties")
+    if not isinstance(found, list) or not found:
+        return ()
+    shown = ", ".join(f"{name} = {value}" for name, value in found[0].items() if not isinstance(value, tuple))
+    return (f"near tie: where {shown}, another order of summation may decide otherwise",)
 
 
 def _bare(verdict: Exact | PerStart) -> Exact | PerStart:

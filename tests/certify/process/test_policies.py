@@ -21,6 +21,7 @@ from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Path, Probability, Property
 from surefoot.problem.term import TRUE, Const, Term, Var, equal
 from surefoot.query.claim import network_written
+from surefoot.run import verify
 from surefoot.verdict.verdict import Exact
 from surefoot.work.budget import Budget
 
@@ -105,6 +106,27 @@ def test_the_optimum_beside_it() -> None:
     ends = [all_ways.low, mine.low, mine.high, all_ways.high]
     assert None not in ends
     assert ends == sorted(ends, key=lambda e: e or Fraction(0))
+
+
+def test_a_policy_that_draws_is_computed_but_not_certified() -> None:
+    even = NeuralPolicy(
+        dense([([[0.0], [0.0], [0.0]], [0.0] * 3)]), (X,), ("left", "right", "jump"), Choose.SAMPLE
+    )
+    result = verify(walk(even, GOAL), Explicit(exact=True), Budget(30))
+    assert isinstance(result.verdict, Exact)
+    assert result.verdict.certificate is None
+    assert not result.certified
+    assert any("not certified" in note for note in result.notes)
+    assert result.verdict.low is not None
+    assert 0 < result.verdict.low < ruin(2, LAST)
+
+
+def test_a_near_tie_is_told() -> None:
+    close = dense([([[3.0], [3.0], [0.0]], [0.1, 0.1, 0.0])])
+    policy = NeuralPolicy(close, (X,), ("left", "right", "jump"))
+    result = verify(walk(policy, GOAL), Explicit(), Budget(30))
+    assert result.certified
+    assert any(note.startswith("near tie: where x = ") for note in result.notes)
 
 
 def test_other_weights_are_noticed() -> None:

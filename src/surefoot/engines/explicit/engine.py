@@ -33,6 +33,7 @@ from surefoot.verdict.verdict import Certificate, Exact, PerStart, Reason, Unkno
 from surefoot.work.budget import Budget
 
 End = Fraction | None  # None: infinite
+MOST_NAMED = 3  # near ties that are told
 _OVER = ("min", "max", "sum", "avg", "values")
 
 
@@ -158,7 +159,8 @@ def _evidence(solved: Solved) -> dict[str, Any]:
         None if side.steps is not None else values(states, what.unfolded, answer)
         for side, what, answer in solved.sides
     ]
-    return {"values": given}
+    near = np.flatnonzero(solved.explored.near_tie)
+    return {"values": given, "near ties": [solved.explored.valuation(int(s)) for s in near[:MOST_NAMED]]}
 
 
 def _objection_to_runs(problem: Problem) -> str | None:
