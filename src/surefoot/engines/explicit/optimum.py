@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from surefoot.engines.explicit.engine import End, Explicit, Solved
+from surefoot.engines.explicit.answer import End, Solved, solved
+from surefoot.engines.explicit.engine import Explicit
 from surefoot.errors import Unsupported
 from surefoot.problem.meaning.transition import Transition
 from surefoot.problem.problem import Problem
@@ -45,26 +46,26 @@ def optimal_table(
     best = replace(problem, policy=None, property=replace(asked, optimise=optimise, threshold=None))
     if (why := engine.objection(best)) is not None:
         raise Unsupported(why)
-    solved = engine.solved(best, budget)
-    if isinstance(solved, Unknown):
-        return solved
-    if solved.explored.markov.cut.any():
+    found = solved(engine, best, budget)
+    if isinstance(found, Unknown):
+        return found
+    if found.explored.markov.cut.any():
         raise Unsupported("the exploration ended early, so that the best choice is not known")
-    (side,) = solved.sides
+    (side,) = found.sides
     if side[0].steps is not None or side[0].bounds:
         raise Unsupported("with a limit on steps or rewards the best choice depends on more than the state")
     mine: dict[tuple[Any, ...], tuple[End, End]] = {}
     if problem.policy is not None:
-        policy = engine.solved(problem, budget)
+        policy = solved(engine, problem, budget)
         if isinstance(policy, Unknown):
             return policy
         names = policy.explored.states.names
         mine = {_key(state, names): (low, high) for state, low, high in _values(policy)}
-    names = solved.explored.states.names
+    names = found.explored.states.names
     starts = set(side[1].unfolded.markov.initial.tolist())
     return tuple(
-        Optimal(state, low, high, *_choice(solved, number), number in starts, mine.get(_key(state, names)))
-        for number, (state, low, high) in enumerate(_values(solved))
+        Optimal(state, low, high, *_choice(found, number), number in starts, mine.get(_key(state, names)))
+        for number, (state, low, high) in enumerate(_values(found))
     )
 
 
@@ -72,10 +73,10 @@ def _key(state: State, names: tuple[str, ...]) -> tuple[Any, ...]:
     return tuple(state[name] for name in names)
 
 
-def _values(solved: Solved) -> list[tuple[State, End, End]]:
+def _values(of: Solved) -> list[tuple[State, End, End]]:
     """The bounds of every state: from the least to the greatest value where something is left open."""
     ends: list[list[tuple[End, End]]] = []
-    for side, what, answer in solved.sides:
+    for side, what, answer in of.sides:
         column: list[tuple[End, End]] = []
         for s in range(what.unfolded.markov.states):
             low, high = Fraction(answer.low[s]) / answer.scale, Fraction(answer.high[s]) / answer.scale
@@ -84,16 +85,16 @@ def _values(solved: Solved) -> list[tuple[State, End, End]]:
             else:
                 column.append((1 - high, 1 - low) if side.negated else (low, high))
         ends.append(column)
-    states = solved.sides[0][1].unfolded.state
+    states = of.sides[0][1].unfolded.state
     return [
-        (solved.explored.valuation(int(s)), first[0], last[1])
+        (of.explored.valuation(int(s)), first[0], last[1])
         for s, first, last in zip(states, ends[0], ends[-1], strict=True)
     ]
 
 
-def _choice(solved: Solved, number: int) -> tuple[Transition | None, Mapping[str, Any]]:
-    ((_, what, answer),) = solved.sides
-    markov, explored = what.unfolded.markov, solved.explored
+def _choice(of: Solved, number: int) -> tuple[Transition | None, Mapping[str, Any]]:
+    ((_, what, answer),) = of.sides
+    markov, explored = what.unfolded.markov, of.explored
     taken = int(answer.scheduler[number])
     if taken < 0 or markov.choices[number] == markov.choices[number + 1]:
         return None, {}

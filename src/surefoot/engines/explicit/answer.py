@@ -1,0 +1,187 @@
+"""The work of the engine: explore, pose the question, solve it, and fold the starts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.compile import Explored, explore
+from surefoot.engines.explicit.asked import Asked, asked
+from surefoot.engines.explicit.evidence import in_order, values
+from surefoot.engines.explicit.posed import Posed, posed
+from surefoot.engines.explicit.runs import decide
+from surefoot.problem.problem import Problem
+from surefoot.problem.property import Expected, Never, Probability
+from surefoot.query.markov import Answer
+from surefoot.solve.markov import Undecided, solve
+from surefoot.verdict.verdict import Certificate, Exact, PerStart, Reason, Unknown, Verdict
+from surefoot.work.budget import Budget
+
+End = Fraction | None  # None: infinite
+MOST_NAMED = 3  # near ties that are told
+
+
+class Limits(Protocol):
+    """The options of the engine."""
+
+    @property
+    def width(self) -> Fraction: ...
+
+    @property
+    def exact(self) -> bool: ...
+
+    @property
+    def max_states(self) -> int | None: ...
+
+    def bytes(self) -> int | None: ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Solved:
+    """What was explored, and one side of the question, or both: least and greatest."""
+
+    explored: Explored
+    sides: tuple[tuple[Asked, Posed, Answer], ...]
+
+
+def answer(limits: Limits, problem: Problem, budget: Budget) -> Verdict:
+    """The verdict about a probability, an expected reward or all runs."""
+    if not isinstance(problem.property, Probability | Expected):
+        return _runs(limits, problem, budget)
+    found = solved(limits, problem, budget)
+    if isinstance(found, Unknown):
+        return found
+    starts = _starts(found)
+    if not len(starts):
+        return Unknown(Reason.INCOMPLETE, "no reachable state is a start state")
+    bounds = _bounds(found, starts)
+    cut = any(what.unfolded.markov.cut.any() for _, what, _ in found.sides)
+    whole = None if cut else Certificate("process", _evidence(found))
+    if problem.property.over != "values" or len(bounds) == 1:
+        return Exact(*over(problem.property.over, bounds), whole)
+    states = found.sides[0][1].unfolded.state
+    part = None if whole is None else Certificate("part", {})
+    table = [
+        (found.explored.valuation(int(states[s])), Exact(low, high, part))
+        for s, (low, high) in zip(starts, bounds, strict=True)
+    ]
+    return PerStart(tuple(table), whole)
+
+
+def _runs(limits: Limits, problem: Problem, budget: Budget) -> Verdict:
+    asked_of = problem.property
+    condition = asked_of.bad if isinstance(asked_of, Never) else asked_of.good  # type: ignore[union-attr]
+    labels = {"condition": condition}
+    explored = explore(
+        problem, labels=labels, budget=budget, max_states=limits.max_states, memory=limits.bytes()
+    )
+    if budget.spent() and explored.markov.cut.any():
+        return Unknown(Reason.TIMEOUT, f"the time ended after {explored.markov.states} states")
+    return decide(problem, explored, explored.markov.labels["condition"])
+
+
+def solved(limits: Limits, problem: Problem, budget: Budget) -> Solved | Unknown:
+    """One question, or two where the property leaves open whether least or greatest is meant."""
+    assert isinstance(problem.property, Probability | Expected)
+    first = asked(problem.property, "min")
+    labels = first.labels() | ({} if problem.property.starts is None else {"starts": problem.property.starts})
+    explored = explore(
+        problem,
+        labels=labels,
+        rewards=first.rewards(),
+        quantities=first.quantities(),
+        budget=budget,
+        max_states=limits.max_states,
+        memory=limits.bytes(),
+    )
+    if explored.blocked.any():
+        why = "an assumption about the environment cannot be kept in a reachable state"
+        return Unknown(Reason.INCOMPLETE, why)
+    one_side = problem.property.optimise is not None or explored.markov.is_chain
+    wanted = [first] if one_side else [first, asked(problem.property, "max")]
+    sides = []
+    for side in wanted:
+        what = posed(explored, side, everywhere=problem.property.starts is not None)
+        budget.progress(f"solving for {what.unfolded.markov.states} states")
+        try:
+            found = solve(
+                what.unfolded.markov,
+                what.question,
+                width=limits.width,
+                exact=limits.exact,
+                seconds_left=budget.remaining,
+            )
+        except Undecided as why:
+            reason = Reason.TIMEOUT if budget.spent() else Reason.NUMERICS
+            return Unknown(reason, str(why))
+        sides.append((side, what, found))
+    return Solved(explored, tuple(sides))
+
+
+def _evidence(solved: Solved) -> dict[str, Any]:
+    states = solved.explored.states
+    given = [
+        None if side.steps is not None else values(states, what.unfolded, answer)
+        for side, what, answer in solved.sides
+    ]
+    near = np.flatnonzero(solved.explored.near_tie)
+    return {"values": given, "near ties": [solved.explored.valuation(int(s)) for s in near[:MOST_NAMED]]}
+
+
+def _starts(solved: Solved) -> NDArray[np.int64]:
+    """The start states of the process, as the property means them, sorted by what they are."""
+    unfolded = solved.sides[0][1].unfolded
+    is_start = np.zeros(unfolded.markov.states, dtype=np.bool_)
+    is_start[unfolded.markov.initial] = True
+    is_start = unfolded.markov.labels.get("starts", is_start)
+    order = in_order(solved.explored.states, unfolded)
+    return order[is_start[order]]
+
+
+def _bounds(solved: Solved, starts: NDArray[np.int64]) -> list[tuple[End, End]]:
+    """For each start: the lower end of the first answer, the upper end of the last one."""
+    columns = []
+    for side, _, answer in solved.sides:
+        column: list[tuple[End, End]] = []
+        for s in starts:
+            low, high = Fraction(answer.low[s]) / answer.scale, Fraction(answer.high[s]) / answer.scale
+            if answer.infinite[s]:
+                column.append((None, None))
+            else:
+                column.append((1 - high, 1 - low) if side.negated else (low, high))
+        columns.append(column)
+    return [(a[0], b[1]) for a, b in zip(columns[0], columns[-1], strict=True)]
+
+
+def over(which: str, bounds: list[tuple[End, End]]) -> tuple[End, End]:
+    """What is asked about all starts together."""
+    fold: dict[str, Callable[[list[End]], End]] = {
+        "min": _least,
+        "max": _most,
+        "sum": _sum,
+        "avg": _average,
+        "values": _sum,  # of one
+    }
+    return fold[which]([b[0] for b in bounds]), fold[which]([b[1] for b in bounds])
+
+
+def _least(ends: list[End]) -> End:
+    return min((e for e in ends if e is not None), default=None)
+
+
+def _most(ends: list[End]) -> End:
+    return None if None in ends else max(e for e in ends if e is not None)
+
+
+def _sum(ends: list[End]) -> End:
+    return None if None in ends else sum((e for e in ends if e is not None), Fraction(0))
+
+
+def _average(ends: list[End]) -> End:
+    total = _sum(ends)
+    return None if total is None else total / len(ends)
