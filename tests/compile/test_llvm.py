@@ -64,7 +64,7 @@ def compare(
     try:
         reference = explore(asked, tier="interpreter", **options)
     except Undefined:
-        with pytest.raises((Undefined, Unsupported), match="in the state|not compiled"):
+        with pytest.raises((Undefined, Unsupported), match=r"in the state|not compiled"):
             explore(asked, tier="llvm", **options)
         return "undefined"
     try:
