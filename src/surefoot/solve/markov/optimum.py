@@ -55,13 +55,15 @@ def optimum(question: Open, wish: Wish, scheduler: NDArray[np.int64], infinite: 
         if wish.seconds_left() <= 0:
             raise Undecided("the time is over")
         small = _reduced(question, question.numbers.grain << bits)
-        found = bounds(small, question.optimise, _first(question, small))
+        found = bounds(small, question.optimise, _first(question, small), wish.seconds_left)
         if found is None:
             continue
         low, high = small.everywhere(np.maximum(found.low, 0)), small.everywhere(found.high)
         if _narrow(low, high, wish, infinite):
             complete = _scheduler(question, small, found.policy, scheduler)
             return Answer(low, high, small.scale, infinite, complete)
+    if wish.seconds_left() <= 0:
+        raise Undecided("the time is over")
     small = _reduced(question, question.numbers.grain)
     try:
         values, policy = optimal_values(small, question.optimise, _first(question, small), wish.seconds_left)

@@ -11,7 +11,9 @@ counts as tied and h is computed again.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -36,16 +38,23 @@ class Bounds:
     policy: NDArray[np.int64]  # [nodes]: choice of the reduced process
 
 
-def bounds(reduced: Reduced, optimise: Optimise, start: NDArray[np.int64]) -> Bounds | None:
-    """Bounds of x = optimum (constant + P x); None where floating point is not good enough."""
+def bounds(
+    reduced: Reduced,
+    optimise: Optimise,
+    start: NDArray[np.int64],
+    seconds_left: Callable[[], float] = lambda: inf,
+) -> Bounds | None:
+    """Bounds of x = optimum (constant + P x); None where floating point, or the time, is not enough."""
     if not reduced.nodes:
         return Bounds(zeros(0), zeros(0), start)
     table = tables(reduced)
     sign = 1 if optimise == "max" else -1
-    found = _howard(table, sign, start)
+    found = _howard(table, sign, start, seconds_left)
     if found is None:
         return None
     for _ in range(MOST_POLICIES):
+        if seconds_left() <= 0:
+            return None
         refined = refine(reduced, found, found.solve(table.constants[found.policy]))
         longest = found.solve(np.ones(reduced.nodes))
         if refined is None or not np.isfinite(longest).all() or longest.min() <= 0:
@@ -62,10 +71,12 @@ def bounds(reduced: Reduced, optimise: Optimise, start: NDArray[np.int64]) -> Bo
     return None
 
 
-def _howard(table: Tables, sign: int, start: NDArray[np.int64]) -> Chain | None:
+def _howard(
+    table: Tables, sign: int, start: NDArray[np.int64], seconds_left: Callable[[], float]
+) -> Chain | None:
     policy = start
     for _ in range(MOST_POLICIES):
-        found = chain(table, policy)
+        found = None if seconds_left() <= 0 else chain(table, policy)
         if found is None:
             return None
         values = found.solve(table.constants[policy])
