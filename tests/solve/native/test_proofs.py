@@ -156,6 +156,18 @@ def test_contradictory_bounds_are_a_proof() -> None:
         accepted(answer.proof)
 
 
+def test_a_definition_that_leaves_no_whole_number_is_a_proof() -> None:
+    """z = n + 1/2 must be 5/8, or y = relu(n) be negative."""
+    n, y, z = Var("n"), Var("y"), Var("z")
+    exactly = Real(Fraction(5, 8), Fraction(5, 8))
+    quantities = (Quantity("n", Int(0, 1)), Quantity("z", exactly), real("y"))
+    call = NetworkCall(dense([([[1.0]], [0.0]), ([[1.0]], [0.0])]), (n,), ("y",))
+    ties = disjunction((equal(z, n + Const(Fraction(1, 2))), y < 0))
+    answer = decide(Query(quantities, (ties, y <= 3), (call,)))
+    assert isinstance(answer, Unsat)
+    accepted(answer.proof)
+
+
 def test_strict_comparisons_that_just_fail_are_refuted_in_float32_too() -> None:
     x, y, half = Var("x"), Var("y"), Const(Fraction(1, 2))
     quantities = (Quantity("x", Real(Fraction(0), Fraction(1))), real("y"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from math import inf, nextafter
+from math import ceil, floor, inf, nextafter
 from typing import cast
 
 import numpy as np
@@ -186,8 +186,10 @@ def _below(value: Fraction | None) -> float:
 
 
 def _on_grid(kind: Bool | Int | Real, bounds: Interval) -> Interval:
-    """Bounds of a float32 quantity moved inward to float32 numbers."""
+    """Bounds moved inward to numbers of the kind: whole ones, float32 ones."""
     low, high = bounds
+    if isinstance(kind, Int):
+        return (None if low is None else Fraction(ceil(low)), None if high is None else Fraction(floor(high)))
     if not isinstance(kind, Real) or not kind.float32:
         return bounds
     return (
