@@ -50,7 +50,8 @@ def explore(
 
 def _explored(tier: Tier, limits: Limits, asked: _Asked) -> Explored:
     if tier == "auto":
-        few = Interpreter(*asked).run(replace(limits, max_states=min(_FEW, limits.max_states or _FEW)))
+        most = _FEW if limits.max_states is None else min(_FEW, limits.max_states)
+        few = Interpreter(*asked).run(replace(limits, max_states=most))
         if few.why_cut == "" or limits.exceeded(few.markov.states, 0):
             return few
     elif tier == "interpreter":

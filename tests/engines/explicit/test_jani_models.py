@@ -23,7 +23,7 @@ from surefoot.certify.process.claim import about_values
 from surefoot.engines.explicit import Explicit
 from surefoot.formats.jani import read_jani
 from surefoot.problem.problem import Problem
-from surefoot.verdict.verdict import Exact, PerStart
+from surefoot.verdict.verdict import Exact, PerStart, Reason, Unknown
 from surefoot.work.budget import Budget
 
 
@@ -91,3 +91,19 @@ def test_certificates_cover_values_that_locations_give(tmp_path: Path) -> None:
     assert isinstance(verdict, PerStart)
     ends = [(v.low, v.high) for _, v in verdict.table if isinstance(v, Exact)]
     assert ends == [(Fraction(6), Fraction(6)), (Fraction(2), Fraction(2))]  # off, on
+
+
+def test_limits_on_states_are_no_numerical_trouble(tmp_path: Path) -> None:
+    """Also 0 is a limit; beyond it anything may happen, and rewards are not bounded."""
+    goal = op("=", "x", 5)
+    steps = {"op": "Emin", "exp": 1, "accumulate": ["steps"], "reach": goal}
+    for values in ({"op": "Pmin", "exp": unary("F", goal)}, steps):
+        read = read_jani(write(tmp_path, model(properties=[asked(values)])))
+        problem = Problem("q", read.environment, None, read.properties["q"])
+        verdict = Explicit(max_states=0).check(problem, Budget(30))
+        if values is steps:
+            assert isinstance(verdict, Unknown)
+            assert verdict.reason is Reason.INCOMPLETE
+        else:
+            assert isinstance(verdict, Exact)
+            assert (verdict.low, verdict.high, verdict.certificate) == (0, 1, None)

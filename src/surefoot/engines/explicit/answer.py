@@ -117,8 +117,9 @@ def solved(limits: Limits, problem: Problem, budget: Budget) -> Solved | Unknown
                 seconds_left=budget.remaining,
             )
         except Undecided as why:
-            reason = Reason.TIMEOUT if budget.spent() else Reason.NUMERICS
-            return Unknown(reason, str(why))
+            was_cut = what.unfolded.markov.cut.any()
+            other = Reason.INCOMPLETE if was_cut else Reason.NUMERICS
+            return Unknown(Reason.TIMEOUT if budget.spent() else other, str(why))
         sides.append((side, what, found))
     return Solved(explored, tuple(sides))
 
