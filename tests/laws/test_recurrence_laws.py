@@ -27,10 +27,9 @@ from tests.random_networks import networks
 
 from surefoot.certify.checker.check import check
 from surefoot.certify.checker.claim import Places
-from surefoot.certify.checker.execution.inference import is_single, outputs
 from surefoot.certify.checker.execution.problem import read_problem
 from surefoot.certify.checker.execution.recurrence import check_stem, obligations, read_recurrence
-from surefoot.certify.checker.markov.inference import evaluator, nearest
+from surefoot.certify.checker.inference import is_single, outputs
 from surefoot.certify.checker.network import read_network
 from surefoot.certify.checker.number import BadCertificate, Refused
 from surefoot.certify.execution.recurrence import recurrence_claim
@@ -73,19 +72,6 @@ def test_the_checker_evaluates_networks_as_the_reference_does(network: Network, 
     except Refused:
         return  # too large, a division by zero: never a value
     assert [Fraction(float(x)) for x in expected] == list(found)
-
-
-@settings(deadline=None, max_examples=60)
-@given(networks(smooth=False), st.data())
-def test_both_evaluations_of_the_checker_agree(network: Network, data: st.DataObject) -> None:
-    """Whole numbers of units here, floats that are rounded for the many states of a Markov chain."""
-    inputs = data.draw(st.lists(exact_numbers, min_size=network.width, max_size=network.width))
-    read = read_network(json.loads(json.dumps(network_written(network))))
-    try:
-        found, other = outputs(read, inputs), evaluator(read)([nearest(x) for x in inputs])
-    except Refused:
-        return
-    assert [Fraction(x) for x in other] == list(found)
 
 
 @given(exact_numbers)

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from surefoot.certify.checker.check import check
-from surefoot.certify.checker.markov.inference import evaluator, nearest
+from surefoot.certify.checker.inference import evaluator, nearest
 from surefoot.certify.checker.network import read_network
 from surefoot.certify.process.claim import about_values
 from surefoot.engines.explicit import Explicit
 from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
 from surefoot.problem.meaning.inference import infer, round_to_float32
-from surefoot.problem.network import dense
+from surefoot.problem.network import Shape, dense
 from surefoot.problem.policy import Branch, Choose, NeuralPolicy, Policy, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Path, Probability, Property
@@ -52,10 +52,11 @@ def walk(policy: Policy | None, asked: Property) -> Problem:
     return Problem("walk", environment, policy, asked)
 
 
-def network(choose: Choose = Choose.ARGMAX_APPLICABLE) -> NeuralPolicy:
+def network(choose: Choose = Choose.ARGMAX_APPLICABLE, hidden: Shape = Shape.RELU) -> NeuralPolicy:
     """Prefers right (output 1), then jump (2), then left."""
     layers = dense(
-        [([[1.0], [-1.0], [0.5]], [0.0, 0.0, 0.0]), ([[0.0] * 3, [0.1] * 3, [0.05] * 3], [0.0, 1.0, 0.5])]
+        [([[1.0], [-1.0], [0.5]], [0.0, 0.0, 0.0]), ([[0.0] * 3, [0.1] * 3, [0.05] * 3], [0.0, 1.0, 0.5])],
+        hidden,
     )
     return NeuralPolicy(layers, (X,), ("left", "right", "jump"), choose)
 
@@ -83,7 +84,12 @@ def ruin(steps_right: int, total: int) -> Fraction:
     return (1 - ratio**steps_right) / (1 - ratio**total)
 
 
-@pytest.mark.parametrize("policy", [network(), PROGRAM], ids=["network", "program"])
+SMOOTH = [network(hidden=shape) for shape in (Shape.TANH, Shape.SIGMOID)]
+
+
+@pytest.mark.parametrize(
+    "policy", [network(), *SMOOTH, PROGRAM], ids=["network", "tanh", "sigmoid", "program"]
+)
 def test_goal(policy: Policy) -> None:
     verdict, content = certified(walk(policy, GOAL))
     assert verdict.low == verdict.high == ruin(2, LAST)

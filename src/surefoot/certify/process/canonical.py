@@ -27,7 +27,6 @@ from surefoot.problem.environment import (
 )
 from surefoot.problem.meaning.decision import action_names
 from surefoot.problem.names import DEADLOCKED, STALLED, chosen_action, location_parts, output_index
-from surefoot.problem.network import Activation, Shape
 from surefoot.problem.policy import Choose, Policy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Bound, Eventually, Expected, Never, Probability, Recurs, Within
@@ -69,10 +68,6 @@ def _policy(problem: Problem, policy: Policy, inputs: Mapping[str, str]) -> dict
         return found
     if network.choose not in (Choose.ARGMAX, Choose.ARGMAX_APPLICABLE):
         raise Unsupported(f"`choose = {network.choose.value}`, which certificates do not cover")
-    if any(
-        isinstance(n, Activation) and n.shape in (Shape.TANH, Shape.SIGMOID) for n in network.network.nodes
-    ):
-        raise Unsupported("tanh and sigmoid, which certificates of probabilities do not cover")
     return found | {
         "network": network_entry(network.network, inputs),
         "observe": [tree(t) for t in network.observe],

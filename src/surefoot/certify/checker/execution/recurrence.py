@@ -13,10 +13,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from ..inference import is_single, outputs
 from ..number import BadCertificate, Refused, integer, items, number, record, text
 from ..query import Formula
 from .formula import FALSE, TRUE, Ends, line_range, simplified, some_of
-from .inference import is_single, outputs
 from .obligations import Obligation
 from .problem import MOST_STEPS, Declared, Problem
 from .state import Moment

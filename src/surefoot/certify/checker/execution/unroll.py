@@ -11,10 +11,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 
+from ..inference import is_single
 from ..number import Refused
 from ..query import Call, Formula, Linear, Query, inner
 from .formula import FALSE, Ends, all_of, compare, names_in, settled_by_each_other, simplified, some_of
-from .inference import is_single
 from .problem import Declared, Edge, Problem
 from .state import Moment, chosen_names
 from .term import Number, Scope, truth, value, variable

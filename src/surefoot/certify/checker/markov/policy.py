@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..claim import Places, read_network_entry
+from ..inference import Values, evaluator, nearest
 from ..number import BadCertificate, Refused, items, record, text
-from .inference import Values, evaluator, nearest
 from .model import Model
 from .process import Transition, all_transitions
 from .term import Function, Row, compiled

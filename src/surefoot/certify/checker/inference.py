@@ -2,7 +2,8 @@
 
 A float32 number is kept in a float. Products of two are exact in float64, and a sum or quotient rounded
 to float64 and then to float32 is the correctly rounded one (53 >= 2 * 24 + 2), so that rounding each result
-once more to float32 is IEEE float32 arithmetic. Only quotients below the normal range are refused.
+once more to float32 is IEEE float32 arithmetic. Only quotients below the normal range are refused. tanh and
+sigmoid are the float32 numbers nearest to their true values, which are enclosed in integers.
 """
 
 from __future__ import annotations
@@ -14,11 +15,13 @@ from math import inf, isfinite, nextafter
 from struct import pack, unpack
 from typing import Any
 
-from ..network import Activation, Affine, Combine, Elementwise, Join, Network, Node, Pick
-from ..number import BadCertificate, Refused
+from .bounds.smooth import Pair, logistic, tanh
+from .network import Activation, Affine, Combine, Elementwise, Join, Network, Node, Pick
+from .number import Refused
 
 Values = Sequence[float]
 _LARGEST = (2 - 2**-23) * 2.0**127
+_BITS = 256  # for tanh and sigmoid
 
 
 def single(values: list[float]) -> Values:
@@ -30,7 +33,7 @@ def nearest(value: Any) -> float:
     """The float32 nearest to an exact number, ties to even."""
     exact = Fraction(value)
     if abs(exact) > _LARGEST:
-        raise Refused("an observation beyond the range of float32")
+        raise Refused("an input of the network beyond the range of float32")
     guess = float(array("f", [float(exact)])[0])
     around = [c for c in (guess, _neighbour(guess, inf), _neighbour(guess, -inf)) if abs(c) <= _LARGEST]
     return min(around, key=lambda c: (abs(Fraction(c) - exact), _is_odd(c)))
@@ -50,11 +53,21 @@ def _is_odd(value: float) -> bool:
     return bool(bits & 1)
 
 
+def is_single(value: Fraction) -> bool:
+    """Is this a float32 number?"""
+    return abs(value) <= _LARGEST and Fraction(nearest(value)) == value
+
+
+def outputs(network: Network, inputs: Sequence[Fraction]) -> tuple[Fraction, ...]:
+    """The outputs for exact inputs, each of which is rounded first; refused where a value is not finite."""
+    return tuple(map(Fraction, evaluator(network)([nearest(x) for x in inputs])))
+
+
 def evaluator(network: Network) -> Callable[[Values], Values]:
     """The function from inputs to outputs; refuses where a value is not finite."""
     steps = [_node(node) for node in network.nodes]
 
-    def outputs(inputs: Values) -> Values:
+    def computed(inputs: Values) -> Values:
         values = [inputs]
         for step in steps:
             values.append(step(values))
@@ -62,7 +75,7 @@ def evaluator(network: Network) -> Callable[[Values], Values]:
                 raise Refused("a value of the network that is not finite")
         return values[-1]
 
-    return outputs
+    return computed
 
 
 def _node(node: Node) -> Callable[[list[Values]], Values]:
@@ -74,10 +87,6 @@ def _node(node: Node) -> Callable[[list[Values]], Values]:
             two = _TWO[kind]
             return lambda values: single([two(x, c) for x, c in zip(values[source], constant, strict=True)])
         case Activation(source, kind, parameters):
-            if kind not in _ONE:
-                raise BadCertificate(
-                    f"the activation `{kind}`, which certificates of probabilities do not cover"
-                )
             one = _ONE[kind]
             return lambda values: single([one(x, parameters) for x in values[source]])
         case Combine(left, right, kind):
@@ -117,8 +126,21 @@ _TWO: dict[str, Callable[[float, float], float]] = {
     "divide": _quotient,
     "quotient": _quotient,
 }
+
+
+def _smooth(function: Callable[[int, int], Pair], x: float) -> float:
+    """The float32 number nearest to every number of the enclosure; x is a whole number of 2^-149."""
+    ends = function(int(Fraction(x) * (1 << _BITS)), _BITS)
+    low, high = (nearest(Fraction(end, 1 << _BITS)) for end in ends)
+    if low != high:
+        raise Refused("a value of tanh or sigmoid that lies too near to the middle of two float32 numbers")
+    return low
+
+
 _ONE: dict[str, Callable[[float, tuple[float, ...]], float]] = {
     "relu": lambda x, _: max(x, 0.0),
     "leaky_relu": lambda x, slope: x * slope[0] if x < 0 else x,
     "clip": lambda x, ends: min(max(x, ends[0]), ends[1]),
+    "tanh": lambda x, _: _smooth(tanh, x),
+    "sigmoid": lambda x, _: _smooth(logistic, x),
 }
