@@ -6,6 +6,7 @@ below is set to 1, as in CI, the same test fails instead, so that a green run me
 
 import os
 import shutil
+import signal
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NoReturn
@@ -22,6 +23,13 @@ def unavailable(reason: str, required_by: str) -> NoReturn:
     if os.environ.get(required_by) == "1":
         pytest.fail(f"{reason}, and {required_by}=1 allows no skip", pytrace=False)
     pytest.skip(reason)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def interruptible() -> None:
+    """A shell that runs tests in the background has SIGINT ignored, also by what they start."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
