@@ -45,6 +45,7 @@ _GIVEN_UP = 64  # boxes at the precision floor after which the search ends
 _REGIONS = 32  # sets that are looked at one by one before the search
 _LATER = 15  # boxes after which the best points of a batch are moved downhill
 _AFTER = (1, 3, 127)  # boxes after which more is tried to guess a solution: it costs less than their bounds
+_EASY = 128  # boxes: until then bounds of the last layer are left out where they count little
 _FULL, _NEURONS = 32, 400  # boxes of a network with so many neurons that take hardly longer than one
 _FEW = 16  # points of a box that are looked at one by one
 _PATIENCE = 5  # splits after which a box that only rounding keeps open is left to real arithmetic
@@ -205,7 +206,8 @@ def _bounded(s: Search, part: Domains) -> Bounded:
     box, whole = part.box, s.whole.boxes[0]
     if not s.visited and np.array_equal(box.low, whole.low) and np.array_equal(box.high, whole.high):
         return s.whole
-    return bounded(s.plan, box.low, box.high, part.known, spare(s.goal, part.alive))
+    unused = spare(s.goal, part.alive) if s.visited < _EASY else None
+    return bounded(s.plan, box.low, box.high, part.known, unused)
 
 
 def _judged(s: Search, domains: Domains, found: Bounded) -> Answer | None:
