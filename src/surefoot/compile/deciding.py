@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import exp
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from surefoot.compile.layout import Layout, Row
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.network.evaluate import decide as decide_rows
 from surefoot.problem.environment import Environment, Int
-from surefoot.problem.meaning.decision import Decision, action_names
+from surefoot.problem.meaning.decision import Decision, action_names, picked, single
 from surefoot.problem.meaning.decision import decide as decide_by_reference
 from surefoot.problem.meaning.evaluate import Undefined
 from surefoot.problem.meaning.inference import infer, round_to_float32
@@ -100,7 +99,7 @@ def _neural(policy: NeuralPolicy, setting: _Setting) -> Decide:
         for values, enabled in zip(infer(policy.network, observe(rows)), own, strict=True):
             if not np.all(np.isfinite(values)):
                 raise Undefined("the network's output is not finite")
-            made.append(Made(_picked(policy.choose, names, tuple(float(v) for v in values), enabled)))
+            made.append(Made(picked(policy.choose, names, tuple(float(v) for v in values), enabled)))
         return made
 
     def by_margin(rows: Sequence[Row], own: Sequence[frozenset[str]]) -> list[Made]:
@@ -109,7 +108,7 @@ def _neural(policy: NeuralPolicy, setting: _Setting) -> Decide:
             applicable = np.array([[name in enabled for name in names] for enabled in own], dtype=np.bool_)
         found = decide_rows(policy.network, observe(rows), applicable)
         return [
-            by_outputs([row], [enabled])[0] if best < 0 else Made(_single(names[best], enabled), bool(close))
+            by_outputs([row], [enabled])[0] if best < 0 else Made(single(names[best], enabled), bool(close))
             for row, enabled, best, close in zip(rows, own, found.actions, found.near_ties, strict=True)
         ]
 
@@ -123,31 +122,6 @@ def _neural(policy: NeuralPolicy, setting: _Setting) -> Decide:
         return [Made(m.decision, t) for m, t in zip(exactly, near, strict=True)] if near else exactly
 
     return decide
-
-
-def _picked(
-    choose: Choose, names: tuple[str, ...], outputs: tuple[float, ...], own: frozenset[str]
-) -> Decision:
-    match choose:
-        case Choose.ARGMAX:
-            return _single(names[outputs.index(max(outputs))], own, outputs)
-        case Choose.ARGMAX_APPLICABLE:
-            if not own:
-                return Decision(outputs=outputs)
-            ready = [i for i, n in enumerate(names) if n in own]
-            if not ready:
-                raise Undefined("none of the actions of this network is enabled here")
-            return _single(names[max(ready, key=lambda i: (outputs[i], -i))], own, outputs)
-        case _:
-            largest = max(outputs)
-            weights = [exp(o - largest) for o in outputs]
-            shares = {n: w / sum(weights) for n, w in zip(names, weights, strict=True)}
-            stalls = bool(own) and not set(names) <= own
-            return Decision(shares if own else {}, outputs=outputs, stalls=stalls)
-
-
-def _single(action: str, own: frozenset[str], outputs: tuple[float, ...] | None = None) -> Decision:
-    return Decision({action: 1.0} if own else {}, outputs=outputs, stalls=bool(own) and action not in own)
 
 
 def observer(policy: NeuralPolicy, setting: _Setting) -> Callable[[Sequence[Row]], Array32]:
@@ -196,7 +170,7 @@ def _program(policy: ProgramPolicy, setting: _Setting) -> Decide:
                 continue
             then = inner[branch]
             if isinstance(then, str):
-                made[i] = Made(_single(then, own[i]))
+                made[i] = Made(single(then, own[i]))
             else:
                 waiting.setdefault(branch, []).append(i)
         for branch, several in waiting.items():

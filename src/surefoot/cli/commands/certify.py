@@ -82,13 +82,12 @@ def judged(stored: StoredResult, trust_python: bool) -> tuple[str, str]:
 
 def judged_search(stored: StoredResult, found: Found, trust_python: bool) -> tuple[str, str]:
     """What the evidence of a search is worth: both ends of a tipping point, or three obligations."""
-    if (why := changed(stored)) is not None:
-        return "rejected", why
-    loaded = load_source(stored.source, trust_python=trust_python)
-    (problem,) = loaded.problems.values()
-    other = None if problem.name == stored.problem else f"the files describe problem `{problem.name}`"
-    if (why := unnamed(stored, loaded) or other) is not None:
-        return "rejected", why
+    about = described(stored, trust_python)
+    if isinstance(about, str):
+        return "rejected", about
+    loaded, problem = about
+    if problem.name != stored.problem:
+        return "rejected", f"the files describe problem `{problem.name}`"
     evidence = Evidence(found, loaded, stored.source, lambda c: accepted(c, Path()))
     judgement = evidence.judged()
     if judgement[0] == "accepted" and (why := misquoted(stored, *evidence.about())) is not None:
@@ -146,14 +145,21 @@ def in_reals(content: Mapping[str, Any], stored: StoredResult) -> str | None:
     return None
 
 
-def other_problem(content: Mapping[str, Any], stored: StoredResult, trust_python: bool) -> str | None:
-    """Why a certificate is not about the problem that the files of the result describe."""
+def described(stored: StoredResult, trust_python: bool) -> tuple[Loaded, Problem] | str:
+    """The files of a result and the problem that they describe, or why they are not those of the result."""
     if (why := changed(stored)) is not None:
         return why
     loaded = load_source(stored.source, trust_python=trust_python)
     (problem,) = loaded.problems.values()
-    if (why := unnamed(stored, loaded)) is not None:
-        return why
+    return unnamed(stored, loaded) or (loaded, problem)
+
+
+def other_problem(content: Mapping[str, Any], stored: StoredResult, trust_python: bool) -> str | None:
+    """Why a certificate is not about the problem that the files of the result describe."""
+    found = described(stored, trust_python)
+    if isinstance(found, str):
+        return found
+    loaded, problem = found
     claim = content.get("claim")
     graph = isinstance(claim, dict) and claim.get("kind") == "graph"
     if not (is_about_graph(content, problem) if graph else is_about(content, problem, loaded.inputs)):
@@ -163,12 +169,10 @@ def other_problem(content: Mapping[str, Any], stored: StoredResult, trust_python
 
 def other_values(verdict: Exact | PerStart, stored: StoredResult, trust_python: bool) -> str | None:
     """Why a certificate of values is not about the problem or the numbers of its result."""
-    if (why := changed(stored)) is not None:
-        return why
-    loaded = load_source(stored.source, trust_python=trust_python)
-    (problem,) = loaded.problems.values()
-    if (why := unnamed(stored, loaded)) is not None:
-        return why
+    found = described(stored, trust_python)
+    if isinstance(found, str):
+        return found
+    loaded, problem = found
     if not is_about_values(verdict, discretise(problem)[0], loaded.inputs):
         return "the certificate is about another problem, or other numbers, than the result"
     return misquoted(stored, problem)

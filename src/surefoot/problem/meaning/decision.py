@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import exp, isfinite
@@ -108,7 +108,7 @@ def _action(policy: Policy, environment: Environment, state: Mapping[str, Any], 
             for branch in branches:
                 if evaluate(branch.when, state, environment.arithmetic):
                     if isinstance(branch.then, str):
-                        return _single(branch.then, own)
+                        return single(branch.then, own)
                     if isinstance(branch.then, tuple):
                         raise InvalidProblem("a branch sets controls, but the environment has none")
                     return _action(branch.then, environment, state, own)
@@ -126,10 +126,11 @@ def _action(policy: Policy, environment: Environment, state: Mapping[str, Any], 
             picked = oracle(state)
             if not isinstance(picked, str):
                 raise InvalidProblem("the oracle must return an action label here")
-            return _single(picked, own)
+            return single(picked, own)
 
 
-def _single(action: str, own: set[str], outputs: tuple[float, ...] | None = None) -> Decision:
+def single(action: str, own: Set[str], outputs: tuple[float, ...] | None = None) -> Decision:
+    """One action; it stalls where others are enabled and it is not."""
     return Decision({action: 1.0} if own else {}, outputs=outputs, stalls=bool(own) and action not in own)
 
 
@@ -141,17 +142,21 @@ def _neural_action(
     policy: NeuralPolicy, environment: Environment, state: Mapping[str, Any], own: set[str]
 ) -> Decision:
     outputs = _network_outputs(policy, environment, state)
-    names = action_names(policy, environment)
-    match policy.choose:
+    return picked(policy.choose, action_names(policy, environment), outputs, own)
+
+
+def picked(choose: Choose, names: tuple[str, ...], outputs: tuple[float, ...], own: Set[str]) -> Decision:
+    """What a network with these outputs does where the actions in `own` are enabled."""
+    match choose:
         case Choose.ARGMAX:
-            return _single(names[outputs.index(max(outputs))], own, outputs)
+            return single(names[outputs.index(max(outputs))], own, outputs)
         case Choose.ARGMAX_APPLICABLE:
             if not own:
                 return Decision(outputs=outputs)
             ready = [i for i, n in enumerate(names) if n in own]
             if not ready:
                 raise Undefined("none of the actions of this network is enabled here")
-            return _single(names[max(ready, key=lambda i: (outputs[i], -i))], own, outputs)
+            return single(names[max(ready, key=lambda i: (outputs[i], -i))], own, outputs)
         case Choose.SAMPLE:
             largest = max(outputs)
             weights = [exp(o - largest) for o in outputs]
