@@ -107,3 +107,27 @@ def test_limits_on_states_are_no_numerical_trouble(tmp_path: Path) -> None:
         else:
             assert isinstance(verdict, Exact)
             assert (verdict.low, verdict.high, verdict.certificate) == (0, 1, None)
+
+
+def test_nothing_is_followed_beyond_a_decided_question(tmp_path: Path) -> None:
+    """x grows without end, and beyond 4 an index leaves its array: the questions are decided before."""
+    row = variable("row", {"kind": "array", "base": "int"}, {"op": "av", "elements": [0, 0, 0, 0]})
+    there = {"op": "aa", "exp": "row", "index": "x"}
+    count = edge(goes("here", assign(there, 1), assign("x", op("+", "x", 1))))
+    steps = {"op": "Emax", "exp": 1, "accumulate": ["steps"], "reach": op("=", "x", 3)}
+    questions = (
+        {"op": "Pmin", "exp": unary("F", op("=", "x", 3))},
+        {"op": "Pmin", "exp": {"op": "U", "left": op("<", "x", 2), "right": op("=", "x", 3)}},
+        {"op": "Pmin", "exp": {"op": "W", "left": op("<", "x", 2), "right": op("=", "x", 1)}},
+        {"op": "Pmax", "exp": unary("G", op("<", "x", 3))},
+        steps,
+    )
+    found = []
+    for values in questions:
+        document = model(
+            automaton("main", count), variables=[variable("x", "int", 0), row], properties=[asked(values)]
+        )
+        verdict = answered(document, tmp_path)
+        assert isinstance(verdict, Exact)
+        found.append(verdict.low)
+    assert found == [1, 0, 1, 0, 3]

@@ -17,6 +17,7 @@ from surefoot.engines.explicit.posed import Posed, posed
 from surefoot.engines.explicit.runs import decide
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Never, Probability
+from surefoot.problem.term import FALSE
 from surefoot.query.markov import Answer
 from surefoot.solve.markov import Undecided, solve
 from surefoot.verdict.verdict import Certificate, Exact, PerStart, Reason, Unknown, Verdict
@@ -89,7 +90,8 @@ def solved(limits: Limits, problem: Problem, budget: Budget) -> Solved | Unknown
     """One question, or two where the property leaves open whether least or greatest is meant."""
     assert isinstance(problem.property, Probability | Expected)
     first = asked(problem.property, "min")
-    labels = first.labels() | ({} if problem.property.starts is None else {"starts": problem.property.starts})
+    starts = problem.property.starts
+    labels = first.labels() | ({} if starts is None else {"starts": starts})
     explored = explore(
         problem,
         labels=labels,
@@ -98,6 +100,7 @@ def solved(limits: Limits, problem: Problem, budget: Budget) -> Solved | Unknown
         budget=budget,
         max_states=limits.max_states,
         memory=limits.bytes(),
+        until=first.decided(problem.environment) if starts is None else FALSE,
     )
     if explored.blocked.any():
         why = "an assumption about the environment cannot be kept in a reachable state"
@@ -106,7 +109,7 @@ def solved(limits: Limits, problem: Problem, budget: Budget) -> Solved | Unknown
     wanted = [first] if one_side else [first, asked(problem.property, "max")]
     sides = []
     for side in wanted:
-        what = posed(explored, side, everywhere=problem.property.starts is not None)
+        what = posed(explored, side, everywhere=starts is not None)
         budget.progress(f"solving for {what.unfolded.markov.states} states")
         try:
             found = solve(

@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from surefoot.errors import Unsupported
+from surefoot.problem.environment import Environment
+from surefoot.problem.names import location_parts
 from surefoot.problem.property import Bound, Expected, Optimise, Path, Probability
-from surefoot.problem.term import TRUE, Const, Term
+from surefoot.problem.term import FALSE, TRUE, Const, Term, free_names
 
 STEPS = "steps"
 _OPPOSITE: Mapping[Optimise, Optimise] = {"min": "max", "max": "min"}
@@ -43,6 +45,23 @@ class Asked:
 
     def quantities(self) -> dict[str, Term]:
         return {} if self.reward is None or isinstance(self.reward, str) else {"reward": self.reward}
+
+    def decided(self, environment: Environment) -> Term:
+        """Where the question is decided whatever happens next, as far as the variables alone tell.
+
+        Runs need not be followed beyond, and what would happen there may even be undefined.
+        """
+        outside = FALSE if self.left == TRUE else ~self.left
+        if self.reward is not None:
+            found = self.right
+        elif self.after:
+            found = outside if outside == FALSE else outside & ~self.right
+        elif self.bounds or outside == FALSE:
+            found = outside if self.bounds else self.right
+        else:
+            found = self.right | outside
+        own = {v.name for v in environment.variables}
+        return found if all(n in own or location_parts(n) for n in free_names(found)) else FALSE
 
 
 def asked(wanted: Probability | Expected, unresolved: Optimise) -> Asked:
