@@ -40,13 +40,18 @@ class Made:
 Decide = Callable[[Sequence[Row], Sequence[frozenset[str]]], list[Made]]  # rows, and the enabled own actions
 
 
-def decider(policy: Policy, environment: Environment, layout: Layout, *, outputs: bool) -> Decide:
-    """The function that decides in many states. `outputs`: the network's exact outputs are asked for too."""
+def decider(
+    policy: Policy, environment: Environment, layout: Layout, *, outputs: bool, oracles: bool = False
+) -> Decide:
+    """The function that decides in many states. `outputs`: the network's exact outputs are asked for too.
+
+    `oracles`: Python functions are called; whoever explores cannot rely on them.
+    """
     if environment.controls:
         return lambda rows, _: [
             Made(decide_by_reference(policy, environment, layout.state(row))) for row in rows
         ]
-    everywhere = _action(policy, _Setting(environment, layout, outputs))
+    everywhere = _action(policy, _Setting(environment, layout, outputs, oracles))
     return everywhere if outputs else _where_asked(everywhere)
 
 
@@ -67,6 +72,7 @@ class _Setting:
     environment: Environment
     layout: Layout
     outputs: bool
+    oracles: bool = False
 
     def closure(self, term: Term, more: tuple[str, ...] = ()) -> Closure:
         """`more`: names whose values follow the state in the row."""
@@ -83,6 +89,8 @@ def _action(policy: Policy, setting: _Setting) -> Decide:
             return _program(policy, setting)
         case ShieldedPolicy():
             return _shielded(policy, setting)
+        case OraclePolicy() if setting.oracles:
+            return _oracle(policy, setting)
         case OraclePolicy(name):
             raise Unsupported(f"the policy `{name}` is a Python function, which can only be simulated")
 
@@ -205,6 +213,19 @@ def _overruled(proposed: Made, fallback: Made) -> Made:
     f = fallback.decision
     decision = Decision(f.actions, f.controls, proposed.decision.outputs, f.stalls, intervened=True)
     return Made(decision, proposed.near_tie or fallback.near_tie)
+
+
+def _oracle(policy: OraclePolicy, setting: _Setting) -> Decide:
+    def decide(rows: Sequence[Row], own: Sequence[frozenset[str]]) -> list[Made]:
+        made = []
+        for row, enabled in zip(rows, own, strict=True):
+            action = policy.decide(setting.layout.state(row))
+            if not isinstance(action, str):
+                raise InvalidProblem("the oracle must return an action label here")
+            made.append(Made(single(action, enabled)))
+        return made
+
+    return decide
 
 
 def _put(made: list[Made], where: Sequence[int], several: Sequence[Made]) -> None:

@@ -10,7 +10,7 @@ from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.solve.sampling import METHODS, Plan, Progress, Stop, Threshold, choose, estimated
 from surefoot.solve.sampling.boundary.table import fixed_boundary
 from surefoot.solve.sampling.looks import FixedRuns, Mixture, Spending, next_look
-from surefoot.solve.sampling.philox import uniform, words
+from surefoot.work.philox import uniform, words
 
 EPS, DELTA = Fraction(1, 20), Fraction(1, 20)
 

@@ -18,7 +18,7 @@ from surefoot.compile.interpret.write import Write, is_simple, next_general, nex
 from surefoot.compile.layout import Layout, Row
 from surefoot.compile.numbers import Numbers
 from surefoot.errors import Unsupported
-from surefoot.problem.environment import Bool, Choice, Edge, Environment, Int, Outcome
+from surefoot.problem.environment import Arithmetic, Bool, Choice, Edge, Environment, Int, Outcome
 from surefoot.problem.meaning.decision import action_of
 from surefoot.problem.meaning.evaluate import Undefined
 from surefoot.problem.meaning.transition import Transition, joint
@@ -27,6 +27,7 @@ from surefoot.problem.term import TRUE, Const, Term
 
 Ready: TypeAlias = tuple[tuple[int, ...], ...]
 Reached: TypeAlias = tuple[int, tuple[Any, ...], tuple[int, ...]]  # weight, next state, rewards
+_ROUNDING = Fraction(1, 10**9)
 _LARGEST_MEMORY = 200_000  # sets of ready edges that are remembered
 
 
@@ -143,6 +144,30 @@ class Steps:
             after = tuple(following(self.layout, row, ending.writes, ending.places))
             yield weight, after, tuple([self._reward(r, row) for r in ending.rewards])
 
+    def shares(self, plan: Plan, row: Row) -> list[list[Fraction]]:
+        """The probabilities of the outcomes of each edge of a joint step, in this state."""
+        try:
+            edges = [self.environment.components[c].edges[e] for c, e in plan.transition.edges]
+            factors = tuple(tuple(self._closure(o.probability) for o in edge.outcomes) for edge in edges)
+            if self.environment.arithmetic is Arithmetic.EXACT:
+                return _shares(factors, row)
+            return [_normalised([Fraction(part(row)) for part in edge]) for edge in factors]
+        except UNDEFINED as error:
+            where = f"transition `{plan.transition.describe(self.environment)}`"
+            raise undefined(error, where, self.layout, row) from None
+
+    def reached(self, plan: Plan, row: Row, picks: tuple[int, ...]) -> tuple[Row, tuple[Fraction, ...]]:
+        """Where one outcome of each edge leads, and its rewards."""
+        ending = next(e for e in plan.endings if e.picks == picks)
+        following = next_simple if ending.simple else next_general
+        try:
+            after = tuple(following(self.layout, row, ending.writes, ending.places))
+            rewards = tuple([self.numbers.value(self._reward(r, row)) for r in ending.rewards])
+        except UNDEFINED as error:
+            where = f"transition `{plan.transition.describe(self.environment)}`"
+            raise undefined(error, where, self.layout, row) from None
+        return after, rewards
+
     def _reward(self, reward: int | tuple[Closure, ...], row: Row) -> int:
         if isinstance(reward, int):
             return reward
@@ -240,6 +265,14 @@ def _shares(factors: tuple[tuple[Closure, ...], ...], row: Row) -> list[list[Fra
         if flaw := _not_a_distribution(numbers):
             raise Undefined(flaw)
     return shares
+
+
+def _normalised(numbers: list[Fraction]) -> list[Fraction]:
+    """Probabilities that were computed in floats may be off by rounding."""
+    total = sum(numbers, Fraction(0))
+    if min(numbers) < 0 or abs(total - 1) > _ROUNDING:
+        raise Undefined(f"the probabilities of the outcomes sum to {float(total)}, not to 1")
+    return [number / total for number in numbers]
 
 
 def _not_a_distribution(numbers: list[Fraction]) -> str:

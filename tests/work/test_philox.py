@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from surefoot.errors import InvalidProblem
-from surefoot.solve.sampling.philox import M0, M1, ROUNDS, W0, W1, below, product, uniform, words
+from surefoot.work.philox import M0, M1, ROUNDS, W0, W1, Stream, below, product, uniform, words
 
 MASK = (1 << 64) - 1
 
@@ -80,3 +80,22 @@ def test_numbers_out_of_range_are_refused() -> None:
         words(-1, [0], 0, 1)
     with pytest.raises(InvalidProblem, match="seed"):
         words(1 << 64, [0], 0, 1)
+
+
+@pytest.mark.parametrize(("seed", "run", "place"), [(0, 0, 0), (7, 2**40 + 5, 3), (MASK, MASK, MASK)])
+def test_a_stream_reads_the_words_of_its_run(seed: int, run: int, place: int) -> None:
+    stream = Stream(seed, run, place)
+    expected = words(seed, [run], 0, 11, place=place)[0].tolist()
+    assert [stream.word() for _ in range(11)] == expected
+    key = np.array([seed, run], dtype=np.uint64)
+    generator = np.random.Philox(key=key, counter=np.array([0, 0, 0, place], dtype=np.uint64))
+    assert expected == generator.random_raw(11).tolist()
+
+
+def test_a_stream_chooses_as_the_definition_says() -> None:
+    bound = (1 << 64) // 3 * 2 + 1  # a third of all words is thrown away
+    stream, row = Stream(5, 1), words(5, [1], 0, 60)[0]
+    chosen, counts = below(row, bound)
+    expected = chosen[counts].tolist()
+    assert len(expected) < 60
+    assert [stream.below(bound) for _ in expected] == expected

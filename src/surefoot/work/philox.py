@@ -4,7 +4,7 @@
 on another's, so that any worker may make any run. The definition uses 64-bit integers only, and compiled code
 can follow it bit for bit:
 
-* The key of a run is (seed, run index), the counter of its block b = 1, 2, … is (b, 0, purpose, 0).
+* The key of a run is (seed, run index), the counter of its block b = 1, 2, … is (b, 0, purpose, place).
 * A block is four words. Word i (from 0) of a run is word i mod 4 of block 1 + i div 4.
 * Ten rounds: (c0, c1, c2, c3) becomes (high(M1 c2) ^ c1 ^ k0, low(M1 c2), high(M0 c0) ^ c3 ^ k1, low(M0 c0)),
   where high and low are the halves of the 128-bit product; after each round but the last W0 and W1 are added
@@ -13,8 +13,8 @@ can follow it bit for bit:
   2^64 mod m; then the word is thrown away and the next one is taken.
 * A number in [0, 1) with 53 bits: (word div 2^11) / 2^53.
 
-These are the words of `numpy.random.Philox(key=[seed, run], counter=[0, 0, purpose, 0])`, which counts on
-before it makes a block.
+These are the words of `numpy.random.Philox(key=[seed, run], counter=[0, 0, purpose, place])`, which counts
+on before it makes a block.
 """
 
 from __future__ import annotations
@@ -31,12 +31,14 @@ Words: TypeAlias = NDArray[np.uint64]
 M0, M1 = 0xD2E7470EE14C6C93, 0xCA5A826395121157
 W0, W1 = 0x9E3779B97F4A7C15, 0xBB67AE8584CAA73B
 ROUNDS = 10
+_WORD = (1 << 64) - 1
 _HALF, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 
 
-def words(seed: int, runs: ArrayLike, start: int, count: int, purpose: int = 0) -> Words:
+def words(seed: int, runs: ArrayLike, start: int, count: int, purpose: int = 0, place: int = 0) -> Words:
     """Words `start` … `start + count - 1` of every run: one row per run."""
-    for name, value in (("seed", seed), ("purpose", purpose), ("start", start), ("count", count)):
+    given = {"seed": seed, "purpose": purpose, "place": place, "start": start, "count": count}
+    for name, value in given.items():
         if not 0 <= value < 1 << 64:
             raise InvalidProblem(f"a {name} of {value} is not a 64-bit number without sign")
     index = np.asarray(runs, dtype=np.uint64).reshape(-1, 1)
@@ -44,7 +46,7 @@ def words(seed: int, runs: ArrayLike, start: int, count: int, purpose: int = 0) 
     blocks = np.arange(first + 1, last + 1, dtype=np.uint64).reshape(1, -1)
     shape = np.broadcast_shapes(index.shape, blocks.shape)
     zero = np.zeros(shape, dtype=np.uint64)
-    counter = (zero + blocks, zero, zero + np.uint64(purpose), zero)
+    counter = (zero + blocks, zero, zero + np.uint64(purpose), zero + np.uint64(place))
     lanes = philox((np.uint64(seed) + zero, index + zero), counter)
     rows = np.stack(lanes, axis=-1).reshape(len(index), 4 * blocks.size)
     return rows[:, start - 4 * first : start - 4 * first + count]
@@ -82,6 +84,37 @@ def below(word: Words, bound: int) -> tuple[Words, NDArray[np.bool_]]:
         raise InvalidProblem(f"nothing can be chosen among {bound}")
     high, low = product(word, bound)
     return high, np.asarray(low >= np.uint64((1 << 64) % bound))
+
+
+class Stream:
+    """The words of one run, one after the other."""
+
+    def __init__(self, seed: int, run: int, place: int = 0, purpose: int = 0) -> None:
+        self._key, self._counter = (seed, run), [0, 0, purpose, place]
+        self._block: list[int] = []
+
+    def word(self) -> int:
+        if not self._block:
+            self._counter[0] += 1
+            self._block = _block(*self._key, *self._counter)
+        return self._block.pop(0)
+
+    def below(self, bound: int) -> int:
+        """An unbiased choice among `bound` numbers."""
+        while True:
+            high, low = divmod(self.word() * bound, 1 << 64)
+            if low >= (1 << 64) % bound:
+                return high
+
+
+def _block(k0: int, k1: int, c0: int, c1: int, c2: int, c3: int) -> list[int]:
+    """As `philox`, for one counter."""
+    for turn in range(ROUNDS):
+        if turn:
+            k0, k1 = (k0 + W0) & _WORD, (k1 + W1) & _WORD
+        one, two = c0 * M0, c2 * M1
+        c0, c1, c2, c3 = (two >> 64) ^ c1 ^ k0, two & _WORD, (one >> 64) ^ c3 ^ k1, one & _WORD
+    return [c0, c1, c2, c3]
 
 
 def uniform(word: Words) -> NDArray[np.float64]:

@@ -1,0 +1,59 @@
+"""How random words become outcomes, actions and chosen values.
+
+An outcome of an edge: the first one whose threshold is above the word, where the threshold of outcome k is
+the least integer that is not below 2^64 (p_0 + … + p_k). Its probability is p_k with an error below 2^-64.
+An edge with a single outcome reads no word; edges that move together read one word each, in their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from statistics import NormalDist
+from typing import Any
+
+from surefoot.errors import InvalidProblem, Unsupported
+from surefoot.problem.environment import Arithmetic, Bool, Choice, Int, Real
+from surefoot.work.philox import Stream
+
+_STANDARD = NormalDist()
+
+
+def thresholds(shares: Iterable[Fraction]) -> tuple[int, ...]:
+    """For shares that sum to 1."""
+    total, found = Fraction(0), []
+    for share in shares:
+        total += share
+        found.append(-(-(total.numerator << 64) // total.denominator))
+    return tuple(found)
+
+
+def drawn(word: int, limits: Sequence[int]) -> int:
+    return next(i for i, limit in enumerate(limits) if word < limit)
+
+
+def chosen_value(choice: Choice, arithmetic: Arithmetic, stream: Stream) -> Any:
+    """A value by the law of the choice."""
+    if choice.law is None:
+        raise Unsupported(
+            f"`{choice.name}` is chosen freely and has no sampling law, so it cannot be simulated",
+            fix="give the choice a law, for example uniform(low, high)",
+        )
+    match choice.kind, choice.law.name, choice.law.parameters:
+        case Bool(), "uniform", _:
+            return bool(stream.below(2))
+        case Int(), "integer", (low, high):
+            return int(low) + stream.below(int(high) - int(low) + 1)
+        case Real(), "uniform", (low, high):
+            return _number(low + (high - low) * Fraction(stream.word() >> 11, 1 << 53), arithmetic)
+        case Real(), "normal", (mean, deviation):
+            # The inverse of the distribution function, in the middle of one of 2^53 equal parts.
+            share = (2 * (stream.word() >> 11) + 1) / (1 << 54)
+            standard = _STANDARD.inv_cdf(min(share, 1 - 2.0**-53))
+            return _number(mean + deviation * Fraction(standard), arithmetic)
+        case _:
+            raise InvalidProblem(f"the law {choice.law} does not fit the choice `{choice.name}`")
+
+
+def _number(value: Fraction, arithmetic: Arithmetic) -> Fraction | float:
+    return value if arithmetic is Arithmetic.EXACT else float(value)

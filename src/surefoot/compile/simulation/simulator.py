@@ -1,0 +1,68 @@
+"""Simulation of any problem, by the tier that suits it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from surefoot.compile.explored import RowStates
+from surefoot.compile.initial import initial_rows
+from surefoot.compile.layout import layout_of
+from surefoot.compile.simulation.interpreted import Interpreted
+from surefoot.compile.simulation.watched import Counts, Runs, Watched
+from surefoot.compile.tier import Tier
+from surefoot.errors import InvalidProblem, Unsupported
+from surefoot.problem.problem import Problem
+from surefoot.problem.semantics import State
+
+
+class Simulator:
+    """Draws runs by number: the same (seed, start, run) gives the same run, in any tier and any order."""
+
+    def __init__(self, starts: RowStates, simulation: Interpreted, tier: str) -> None:
+        self.starts = starts
+        self.tier = tier
+        self._simulation = simulation
+
+    def runs(self, seed: int, start: int | None, first: int, count: int) -> Runs:
+        """Runs `first` to `first + count - 1`; start None: each draws its start state by its first number."""
+        if not 0 <= seed < 1 << 64:
+            raise InvalidProblem(f"a seed of {seed} is not a 64-bit number without sign")
+        if start is not None and not 0 <= start < len(self.starts):
+            raise InvalidProblem(f"there is no start state number {start}")
+        return self._simulation.runs(seed, start, first, count)
+
+    def counts(self) -> Counts:
+        return replace(self._simulation.counts)
+
+
+def simulate(
+    problem: Problem,
+    watched: Watched,
+    *,
+    max_steps: int,
+    tier: Tier = "auto",
+    starts: Sequence[State] | None = None,
+    uniform: bool = False,
+    memo: bool = True,
+) -> Simulator:
+    """What draws the runs of a problem.
+
+    `starts`: states in which runs begin; None: all initial states, in the order of `compile/initial.py`.
+    `uniform`: what is left open is equally likely; otherwise it is refused where a run meets it.
+    `memo`: decisions are remembered by state; False: the policy is evaluated at every decision.
+    """
+    layout = layout_of(problem.environment)
+    rows = (
+        initial_rows(problem.environment, layout)
+        if starts is None
+        else [layout.row(state) for state in starts]
+    )
+    if not rows:
+        raise Unsupported("there is no start state")
+    known = RowStates(layout, tuple(rows))
+    return Simulator(
+        known,
+        Interpreted(problem, watched, max_steps, known.rows, uniform=uniform, memo=memo),
+        "interpreter",
+    )

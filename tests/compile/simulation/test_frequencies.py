@@ -1,0 +1,61 @@
+"""How often runs succeed, against the exact probability: missed with a chance of one in a million at most."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from surefoot.compile.simulation import ENDED, FAILED, SUCCEEDED, Runs, Watched, simulate
+from surefoot.engines.explicit import Explicit
+from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
+from surefoot.problem.problem import Problem
+from surefoot.problem.property import Path, Probability
+from surefoot.problem.term import TRUE, Const, Var, conjunction, equal
+from surefoot.verdict.verdict import Exact
+from surefoot.work.budget import Budget
+
+RISK = 1e-6
+X = Var("x")
+
+
+def walk(up: Fraction) -> Environment:
+    """Between 0 and 6 one step up or down; there it ends."""
+    inside = conjunction((X > 0, X < 6))
+    moves = (
+        Outcome(Const(up), (Update(X, X + 1),)),
+        Outcome(Const(1 - up), (Update(X, X - 1),)),
+    )
+    edge = Edge(guard=inside, outcomes=moves)
+    return Environment("walk", (Variable("x", Int(0, 6)),), equal(X, 3), (Component("c", (edge,)),))
+
+
+def is_likely(successes: int, runs: int, probability: Fraction) -> bool:
+    """Neither tail of the exact binomial distribution is below half the risk."""
+    p = float(probability)
+    return bool(binom.cdf(successes, runs, p) > RISK / 2 and binom.sf(successes - 1, runs, p) > RISK / 2)
+
+
+@pytest.mark.parametrize("up", [Fraction(1, 2), Fraction(1, 3), Fraction(9, 10), Fraction(99, 100)])
+def test_a_walk_ends_where_it_should(up: Fraction) -> None:
+    asked = Problem("walk", walk(up), None, Probability(Path("F", equal(X, 6))))
+    exact = Explicit(exact=True).check(asked, Budget())
+    assert isinstance(exact, Exact)
+    assert exact.low is not None
+    found = simulate(asked, Watched(equal(X, 6)), max_steps=10_000).runs(1, None, 0, 3000)
+    assert is_likely(found.count(SUCCEEDED), 3000, Fraction(exact.low))
+    assert found.count(SUCCEEDED) + found.count(ENDED) == 3000
+    assert not is_likely(found.count(SUCCEEDED), 3000, Fraction(exact.low) + Fraction(1, 5))
+
+
+def test_steps_are_counted_from_the_start() -> None:
+    asked = Problem("walk", walk(Fraction(1)), None, Probability(Path("F", TRUE)))
+
+    def of(low: int | None, high: int | None) -> Runs:
+        return simulate(asked, Watched(equal(X, 6), low=low, high=high), max_steps=5).runs(0, 0, 0, 4)
+
+    assert of(None, None).steps.tolist() == [3] * 4
+    assert of(None, 3).outcome.tolist() == [SUCCEEDED] * 4
+    assert of(None, 2).outcome.tolist() == [FAILED] * 4
+    assert of(4, 8).steps.tolist() == [4] * 4  # the run has ended, and stays where it is
+    assert np.all(of(4, 8).outcome == SUCCEEDED)
