@@ -27,7 +27,7 @@ def watched(rng: Random) -> Watched:
     )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.integers(0, 2**32))
 def test_random_problems(seed: int) -> None:
     rng = Random(seed)

@@ -55,11 +55,11 @@ class Memory:
         width, count = len(packing.slots), len(model.edges)
         self[Field.WORDS], self[Field.WIDTH], self[Field.EDGE_COUNT] = packing.words, width, count
         self[Field.LEVELS], self[Field.REWARDS] = len(model.levels), self._rewards
-        self._set(Field.NUMBERS, np.zeros(3 * max(1, width), dtype=np.int64))
-        self._set(Field.KEY, np.zeros(packing.words, dtype=np.uint64))
-        self._set(Field.ENABLED, np.zeros(max(1, count), dtype=np.uint8))
-        self._set(Field.PAIRS, np.zeros(2 * len(self._arrays[Field.OUTCOME_WEIGHTS]) + 2, dtype=np.int64))
-        self._set(Field.PAIR, np.zeros(2 * (1 + model.quantity_count), dtype=np.int64))
+        self.put(Field.NUMBERS, np.zeros(3 * max(1, width), dtype=np.int64))
+        self.put(Field.KEY, np.zeros(packing.words, dtype=np.uint64))
+        self.put(Field.ENABLED, np.zeros(max(1, count), dtype=np.uint8))
+        self.put(Field.PAIRS, np.zeros(2 * len(self._arrays[Field.OUTCOME_WEIGHTS]) + 2, dtype=np.int64))
+        self.put(Field.PAIR, np.zeros(2 * (1 + model.quantity_count), dtype=np.int64))
         self._start_numbers(numbers)
 
     def __getitem__(self, field: Field) -> int:
@@ -68,35 +68,35 @@ class Memory:
     def __setitem__(self, field: Field, value: int) -> None:
         self._table[field] = value
 
-    def _set(self, field: Field, values: NDArray[Any]) -> None:
+    def put(self, field: Field, values: NDArray[Any]) -> None:
         self._arrays[field] = values
         self._table[field] = values.ctypes.data
 
-    def _list(self, field: Field, values: list[int]) -> None:
-        self._set(field, np.array(values or [0], dtype=np.int64))
+    def put_list(self, field: Field, values: list[int]) -> None:
+        self.put(field, np.array(values or [0], dtype=np.int64))
 
     def _wire(self, wiring: Wiring) -> None:
-        self._list(Field.ALONE, list(wiring.alone))
-        self._list(Field.ALONE_ACTIONS, list(wiring.alone_actions))
-        self._list(Field.EDGE_ACTIONS, list(wiring.edge_actions))
+        self.put_list(Field.ALONE, list(wiring.alone))
+        self.put_list(Field.ALONE_ACTIONS, list(wiring.alone_actions))
+        self.put_list(Field.EDGE_ACTIONS, list(wiring.edge_actions))
         parts = [part for vector in wiring.vectors for part in vector.parts]
         starts = [0]
         for vector in wiring.vectors:
             starts.append(starts[-1] + len(vector.parts))
-        self._list(Field.VECTOR_PARTS, starts)
-        self._list(Field.VECTOR_CODES, [vector.code for vector in wiring.vectors])
-        self._list(Field.VECTOR_ACTIONS, [vector.action for vector in wiring.vectors])
+        self.put_list(Field.VECTOR_PARTS, starts)
+        self.put_list(Field.VECTOR_CODES, [vector.code for vector in wiring.vectors])
+        self.put_list(Field.VECTOR_ACTIONS, [vector.action for vector in wiring.vectors])
         first = [0]
         for part in parts:
             first.append(first[-1] + len(part.candidates))
-        self._list(Field.PART_EDGES, first)
-        self._list(Field.PART_STRIDES, [part.stride for part in parts])
-        self._list(Field.CANDIDATES, [edge for part in parts for edge in part.candidates])
+        self.put_list(Field.PART_EDGES, first)
+        self.put_list(Field.PART_STRIDES, [part.stride for part in parts])
+        self.put_list(Field.CANDIDATES, [edge for part in parts for edge in part.candidates])
         longest = max((len(vector.parts) for vector in wiring.vectors), default=0) + 1
         most = max((len(part.candidates) for part in parts), default=0) + 1
         for field in (Field.READY_COUNT, Field.READY_TURN, Field.PICKED, Field.TURN):
-            self._set(field, np.zeros(longest, dtype=np.int64))
-        self._set(Field.READY, np.zeros(longest * most, dtype=np.int64))
+            self.put(field, np.zeros(longest, dtype=np.int64))
+        self.put(Field.READY, np.zeros(longest * most, dtype=np.int64))
         self[Field.MOST_READY] = most
         self[Field.ALONE_COUNT], self[Field.VECTOR_COUNT] = len(wiring.alone), len(wiring.vectors)
 
@@ -115,9 +115,9 @@ class Memory:
                 for name in model.rewards:
                     amount = constant_reward(outcome, name)
                     rewards.append(-1 if amount is None else numbers.index(amount))
-        self._list(Field.OUTCOME_FIRST, first)
-        self._list(Field.OUTCOME_WEIGHTS, weights)
-        self._list(Field.OUTCOME_REWARDS, rewards)
+        self.put_list(Field.OUTCOME_FIRST, first)
+        self.put_list(Field.OUTCOME_WEIGHTS, weights)
+        self.put_list(Field.OUTCOME_REWARDS, rewards)
 
     def _addresses(self, model: Model, machine: Machine) -> None:
         def address(name: str) -> int:
@@ -126,9 +126,11 @@ class Memory:
         for name in ("unpack", "pack", "guards", "until", "labels", "quantities"):
             self[Field[name.upper()]] = address(name)
         count, levels = len(self._arrays[Field.OUTCOME_WEIGHTS]), range(len(model.levels))
-        self._list(Field.APPLY_OF, [address(f"apply{o}_{level}") for o in range(count) for level in levels])
-        self._list(Field.PROBABILITY_OF, [address(f"probability{e}") for e in range(len(model.edges))])
-        self._list(
+        self.put_list(
+            Field.APPLY_OF, [address(f"apply{o}_{level}") for o in range(count) for level in levels]
+        )
+        self.put_list(Field.PROBABILITY_OF, [address(f"probability{e}") for e in range(len(model.edges))])
+        self.put_list(
             Field.REWARD_OF, [address(f"reward{o}_{r}") for o in range(count) for r in range(self._rewards)]
         )
 
@@ -144,12 +146,12 @@ class Memory:
     def _number_room(self, room: int) -> None:
         count = self[Field.NUMBER_COUNT]
         for field in (Field.TOPS, Field.BOTTOMS):
-            self._set(field, _enlarged(self._arrays.get(field), count, room, np.int64))
+            self.put(field, _enlarged(self._arrays.get(field), count, room, np.int64))
         self[Field.NUMBER_ROOM] = room
 
     def _index_numbers(self, machine: Machine) -> None:
         size = _power_of_two(2 * self[Field.NUMBER_ROOM])
-        self._set(Field.NUMBER_INDEX, np.zeros(size, dtype=np.int64))
+        self.put(Field.NUMBER_INDEX, np.zeros(size, dtype=np.int64))
         self[Field.NUMBER_MASK] = size - 1
         self.call(machine, "rehash_numbers")
 
@@ -167,10 +169,10 @@ class Memory:
     def _state_room(self, room: int) -> None:
         count = self[Field.STATE_COUNT]
         old = self._arrays.get(Field.STATES)
-        self._set(Field.STATES, _enlarged(old, count * self._words, room * self._words, np.uint64))
+        self.put(Field.STATES, _enlarged(old, count * self._words, room * self._words, np.uint64))
         done = self[Field.POSITION] + 1
-        self._set(Field.CHOICES_OF, _enlarged(self._arrays.get(Field.CHOICES_OF), done, room + 1, np.int64))
-        self._set(Field.INDEX, np.zeros(2 * room, dtype=np.uint64))
+        self.put(Field.CHOICES_OF, _enlarged(self._arrays.get(Field.CHOICES_OF), done, room + 1, np.int64))
+        self.put(Field.INDEX, np.zeros(2 * room, dtype=np.uint64))
         self[Field.STATE_ROOM], self[Field.INDEX_MASK] = room, 2 * room - 1
         if room >= 2**32:
             raise MemoryError("more than 2^32 states")
@@ -179,22 +181,22 @@ class Memory:
 
     def _choice_room(self, room: int) -> None:
         count = self[Field.CHOICE_COUNT]
-        self._set(
+        self.put(
             Field.OUTCOMES_OF, _enlarged(self._arrays.get(Field.OUTCOMES_OF), count + 1, room + 1, np.int64)
         )
-        self._set(Field.CODES, _enlarged(self._arrays.get(Field.CODES), count, room, np.int64))
+        self.put(Field.CODES, _enlarged(self._arrays.get(Field.CODES), count, room, np.int64))
         self[Field.CHOICE_ROOM] = room
 
     def _outcome_room(self, room: int) -> None:
         count, old_room = self[Field.OUTCOME_COUNT], self[Field.OUTCOME_ROOM]
-        self._set(Field.TARGETS, _enlarged(self._arrays.get(Field.TARGETS), count, room, np.int64))
-        self._set(Field.WEIGHTS, _enlarged(self._arrays.get(Field.WEIGHTS), count, room, np.int32))
+        self.put(Field.TARGETS, _enlarged(self._arrays.get(Field.TARGETS), count, room, np.int64))
+        self.put(Field.WEIGHTS, _enlarged(self._arrays.get(Field.WEIGHTS), count, room, np.int32))
         columns = np.empty(self._rewards * room, dtype=np.int32)
         old = self._arrays.get(Field.REWARD_COLUMNS)
         for r in range(self._rewards):
             if old is not None:
                 columns[r * room : r * room + count] = old[r * old_room : r * old_room + count]
-        self._set(Field.REWARD_COLUMNS, columns)
+        self.put(Field.REWARD_COLUMNS, columns)
         self[Field.OUTCOME_ROOM] = room
 
     def grow(self, status: int, machine: Machine) -> bool:
@@ -220,6 +222,9 @@ class Memory:
             self._decided = _enlarged(self._decided, len(self._decided), 2 * count, np.int64)
             self[Field.DECIDED] = self._decided.ctypes.data
         return self._decided
+
+    def array(self, field: Field) -> NDArray[Any]:
+        return self._arrays[field]
 
     def call(self, machine: Machine, name: str) -> int:
         if name not in self._functions:

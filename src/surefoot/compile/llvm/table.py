@@ -7,6 +7,7 @@ from enum import IntEnum, auto
 from surefoot.compile.emit.text import Function
 
 GROW_STATES, GROW_CHOICES, GROW_OUTCOMES, GROW_NUMBERS = 3, 4, 5, 6  # further statuses
+GROW_NODES, WAITS = 7, 8  # of simulation
 ZERO, ONE = 0, 1  # the first two numbers
 
 
@@ -85,6 +86,41 @@ class Field(IntEnum):
     LABEL_COUNT = auto()
     QUANTITY_COUNT = auto()
     QUANTITY_COLUMN = auto()
+    # Of simulation:
+    LANES = auto()  # runs under way
+    LANE_COUNT = auto()
+    FIRST_RUN = auto()
+    NEXT_RUN = auto()
+    END_RUN = auto()
+    SEED = auto()
+    PLACE = auto()  # the fourth word of the counter
+    START = auto()  # its number, -1: drawn
+    START_COUNT = auto()
+    START_STATES = auto()
+    LOW_STEP = auto()
+    HIGH_STEP = auto()
+    MAX_STEPS = auto()
+    STEP_LIMIT = auto()  # the smaller of the two
+    NODE_OF = auto()  # per state, where its node is; 0: nowhere
+    NODES = auto()
+    NODE_COUNT = auto()
+    NODE_ROOM = auto()
+    LAST_RECORD = auto()  # scratch: the record to which the next one is attached
+    THRESHOLD_OF = auto()  # per edge, where its thresholds are among the nodes; 0: they depend on the state
+    CERTAIN_OF = auto()  # per edge, the outcome that is taken if no threshold is above the word
+    MEMO = auto()
+    UNIFORM = auto()
+    FACT_CODES = auto()
+    REWARD_KIND = auto()
+    REWARD_SCALE = auto()
+    REWARD_UNITS = auto()  # per outcome, if it is constant
+    RUN_OUTCOMES = auto()
+    RUN_STEPS = auto()
+    RUN_LOWS = auto()
+    RUN_HIGHS = auto()
+    WAITING = auto()  # lanes that need a decision
+    WAITING_COUNT = auto()
+    DECISIONS = auto()
 
 
 class Kernel(Function):

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from surefoot.compile.emit.packing import Objection
 from surefoot.compile.explored import RowStates
 from surefoot.compile.initial import initial_rows
 from surefoot.compile.layout import layout_of
+from surefoot.compile.llvm.machine import cache_folder
+from surefoot.compile.simulation.compiled import Compiled
 from surefoot.compile.simulation.interpreted import Interpreted
 from surefoot.compile.simulation.watched import Counts, Runs, Watched
 from surefoot.compile.tier import Tier
@@ -19,7 +22,7 @@ from surefoot.problem.semantics import State
 class Simulator:
     """Draws runs by number: the same (seed, start, run) gives the same run, in any tier and any order."""
 
-    def __init__(self, starts: RowStates, simulation: Interpreted, tier: str) -> None:
+    def __init__(self, starts: RowStates, simulation: Interpreted | Compiled, tier: str) -> None:
         self.starts = starts
         self.tier = tier
         self._simulation = simulation
@@ -61,8 +64,14 @@ def simulate(
     if not rows:
         raise Unsupported("there is no start state")
     known = RowStates(layout, tuple(rows))
-    return Simulator(
-        known,
-        Interpreted(problem, watched, max_steps, known.rows, uniform=uniform, memo=memo),
-        "interpreter",
-    )
+    if tier != "interpreter":
+        try:
+            in_code = Compiled(
+                problem, watched, max_steps, known.rows, uniform=uniform, memo=memo, cache=cache_folder()
+            )
+            return Simulator(known, in_code, "llvm")
+        except Objection as why:
+            if tier == "llvm":
+                raise Unsupported(f"this is not compiled: {why}", fix="use the interpreter") from None
+    slow = Interpreted(problem, watched, max_steps, known.rows, uniform=uniform, memo=memo)
+    return Simulator(known, slow, "interpreter")

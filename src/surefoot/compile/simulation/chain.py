@@ -1,0 +1,161 @@
+"""The arrays behind compiled simulation: the table of states, the nodes, and the runs under way."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.compile.emit.model import Model, constant_reward
+from surefoot.compile.emit.packing import Objection
+from surefoot.compile.llvm.machine import Machine
+from surefoot.compile.llvm.memory import Memory
+from surefoot.compile.llvm.table import GROW_NODES, GROW_STATES, Field
+from surefoot.compile.simulation.draw import thresholds
+from surefoot.compile.simulation.node import NO_REWARD, OF_OUTCOMES, OF_STATE, PER_DECISION, PER_STEP
+from surefoot.compile.simulation.walk import LANE_SIZE
+from surefoot.compile.simulation.watched import DECISIONS, STEPS, Watched
+from surefoot.compile.simulation.words import Lane
+from surefoot.problem.term import Const
+
+_FIRST_NODES = 1 << 16
+_FOREVER = 1 << 62
+
+
+class Chain:
+    """What is known of the states that runs have met. Where it becomes too large it is forgotten."""
+
+    def __init__(self, memory: Memory, model: Model, kernel: Machine, starts: NDArray[np.uint64]) -> None:
+        self.memory, self.kernel, self._starts = memory, kernel, starts
+        self._words = starts.shape[1]
+        limits = self._thresholds(model)
+        memory.put(Field.NODES, np.zeros(len(limits) + _FIRST_NODES, dtype=np.int64))
+        self.nodes[: len(limits)] = limits
+        memory[Field.NODE_COUNT] = self._first = len(limits)
+        memory[Field.NODE_ROOM] = len(self.nodes)
+        memory.put(Field.LABEL_BYTES, np.zeros(2, dtype=np.uint8))
+        self._seed_states(starts)
+
+    @property
+    def nodes(self) -> NDArray[np.int64]:
+        return self.memory.array(Field.NODES)
+
+    def _thresholds(self, model: Model) -> NDArray[np.int64]:
+        """Those of edges with constant probabilities, one after the other from place 1 on."""
+        found, places, certain = [0], [], []
+        for n in model.edges:
+            terms = [o.probability for o in n.edge.outcomes]
+            shares = [Fraction(t.value) for t in terms if isinstance(t, Const)]
+            if len(shares) < len(terms):
+                places.append(0)
+                certain.append(0)
+                continue
+            limits = thresholds(shares)
+            places.append(len(found))
+            certain.append(next(i for i, limit in enumerate(limits) if limit >= 1 << 64))
+            found += [min(limit, (1 << 64) - 1) for limit in limits]
+        self.memory.put_list(Field.THRESHOLD_OF, places)
+        self.memory.put_list(Field.CERTAIN_OF, certain)
+        return np.array(found, dtype=np.uint64).view(np.int64)
+
+    def _seed_states(self, packed: NDArray[np.uint64]) -> None:
+        """Begin with these states, each given once."""
+        memory = self.memory
+        memory[Field.STATE_COUNT] = 0
+        memory.start(packed, self.kernel)
+        memory.put(Field.NODE_OF, np.zeros(memory[Field.STATE_ROOM], dtype=np.int64))
+        memory.put(Field.START_STATES, self._numbers(packed, self._starts))
+
+    def _numbers(self, among: NDArray[np.uint64], wanted: NDArray[np.uint64]) -> NDArray[np.int64]:
+        known = {row.tobytes(): i for i, row in enumerate(among)}
+        return np.array([known[row.tobytes()] for row in wanted], dtype=np.int64)
+
+    def watch(self, watched: Watched, max_steps: int, scale: int, model: Model) -> None:
+        """By what runs are judged."""
+        memory = self.memory
+        high = _FOREVER if watched.high is None else watched.high
+        memory[Field.LOW_STEP], memory[Field.HIGH_STEP] = watched.low or 0, high
+        memory[Field.MAX_STEPS], memory[Field.STEP_LIMIT] = max_steps, min(high, max_steps)
+        memory[Field.START_COUNT] = len(self._starts)
+        memory[Field.REWARD_SCALE] = scale
+        match watched.reward:
+            case None:
+                kind = NO_REWARD
+            case str() if model.rewards:
+                kind = OF_OUTCOMES
+            case str() as name:
+                kind = {STEPS: PER_STEP, DECISIONS: PER_DECISION}[name]
+            case _:
+                kind = OF_STATE
+        memory[Field.REWARD_KIND] = kind
+        units = []
+        for n in model.edges:
+            for outcome in n.edge.outcomes:
+                amount = constant_reward(outcome, model.rewards[0]) if model.rewards else Fraction(0)
+                exact = (amount or Fraction(0)) * scale
+                if exact.denominator != 1 or abs(exact) >= 1 << 62:
+                    raise Objection("a reward is not a multiple of a moderate fraction")
+                units.append(int(exact))
+        memory.put_list(Field.REWARD_UNITS, units)
+
+    def lanes(self, count: int) -> NDArray[np.int64]:
+        """Room for so many runs at a time, none of them under way."""
+        self.memory.put(Field.LANES, np.zeros(count * LANE_SIZE, dtype=np.int64))
+        self.memory.put(Field.WAITING, np.zeros(count, dtype=np.int64))
+        self.memory[Field.LANE_COUNT] = count
+        return self.memory.array(Field.LANES).reshape(count, LANE_SIZE)
+
+    def waiting(self) -> NDArray[np.int64]:
+        waiting: NDArray[np.int64] = self.memory.array(Field.WAITING)[: self.memory[Field.WAITING_COUNT]]
+        return waiting
+
+    def grow(self, status: int, most_states: int, most_nodes: int) -> bool:
+        """Make room; False for other statuses."""
+        memory = self.memory
+        if status == GROW_STATES:
+            if memory[Field.STATE_COUNT] >= most_states:
+                self.forget()
+                return True
+            memory.grow(status, self.kernel)
+            memory.put(Field.NODE_OF, _enlarged(memory.array(Field.NODE_OF), memory[Field.STATE_ROOM]))
+        elif status == GROW_NODES:
+            if memory[Field.NODE_COUNT] - self._first >= most_nodes:
+                self.forget()
+            else:
+                self.room_for(2 * memory[Field.NODE_ROOM])
+        else:
+            return False
+        return True
+
+    def room_for(self, size: int) -> None:
+        if size > self.memory[Field.NODE_ROOM]:
+            self.memory.put(Field.NODES, _enlarged(self.nodes, size))
+            self.memory[Field.NODE_ROOM] = size
+
+    def append(self, numbers: list[int]) -> int:
+        """Put numbers among the nodes; where they are."""
+        place = self.memory[Field.NODE_COUNT]
+        if place + len(numbers) > self.memory[Field.NODE_ROOM]:
+            self.room_for(2 * (place + len(numbers)))
+        self.nodes[place : place + len(numbers)] = np.array(numbers, dtype=np.uint64).view(np.int64)
+        self.memory[Field.NODE_COUNT] = place + len(numbers)
+        return place
+
+    def forget(self) -> None:
+        """Keep the states in which runs are now, and nothing else."""
+        memory = self.memory
+        lanes = memory.array(Field.LANES).reshape(-1, LANE_SIZE)
+        active = np.flatnonzero(lanes[:, Lane.ACTIVE])
+        current = memory.states()[lanes[active, Lane.STATE]]
+        kept = np.unique(np.concatenate([self._starts, current]), axis=0)
+        self._seed_states(kept)
+        lanes[active, Lane.STATE] = self._numbers(kept, current)
+        memory[Field.NODE_COUNT] = self._first
+
+
+def _enlarged(old: NDArray[Any], size: int) -> NDArray[np.int64]:
+    larger = np.zeros(size, dtype=np.int64)
+    larger[: len(old)] = old
+    return larger

@@ -1,0 +1,137 @@
+"""Simulation in machine code: the same runs as those of the interpreter, bit for bit.
+
+The edges are those that exploration compiles; `walk.py` is the kernel around them. Runs that machine code
+cannot follow (a value is undefined, several transitions are possible, 64 bits are not enough) are made by the
+interpreter: for the message, or for the exact run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from surefoot.compile.condition import conditions
+from surefoot.compile.emit.model import Model
+from surefoot.compile.emit.packing import Objection, pack, packing_of
+from surefoot.compile.layout import Row, layout_of
+from surefoot.compile.llvm.machine import compiled
+from surefoot.compile.llvm.memory import Memory
+from surefoot.compile.llvm.table import Field
+from surefoot.compile.llvm.wiring import wiring_of
+from surefoot.compile.simulation.asking import Asking
+from surefoot.compile.simulation.chain import Chain
+from surefoot.compile.simulation.interpreted import Interpreted
+from surefoot.compile.simulation.walk import NOT_FOLLOWED, kernel_text
+from surefoot.compile.simulation.watched import Counts, Runs, Watched, outward, reward_names, scale_of
+from surefoot.problem.environment import Arithmetic
+from surefoot.problem.names import DEADLOCKED, STALLED, chosen_action
+from surefoot.problem.problem import Problem
+from surefoot.problem.term import Term
+
+_LANES = 2048
+_MOST_STATES = 1 << 22  # that are remembered
+_MOST_NODES = 1 << 27  # words
+
+
+class Compiled:
+    """A problem in machine code, ready to be simulated; `Objection` where it cannot be."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        watched: Watched,
+        max_steps: int,
+        starts: Sequence[Row],
+        *,
+        uniform: bool,
+        memo: bool,
+        cache: Path | None,
+    ) -> None:
+        environment = problem.environment
+        if environment.arithmetic is not Arithmetic.EXACT:
+            raise Objection("the environment computes in float64")
+        if environment.controls:
+            raise Objection("the environment has controls")
+        layout = layout_of(environment)
+        packing = packing_of(layout)
+        wiring = wiring_of(environment, problem.policy)
+        named = isinstance(watched.reward, str) and watched.reward in reward_names(environment)
+        of_state: dict[str, Term] = {}
+        if watched.reward is not None and not isinstance(watched.reward, str):
+            of_state["reward"] = watched.reward
+        asked = conditions(problem, layout, {"right": watched.right, "left": watched.left, **of_state})
+        if asked.outputs:
+            raise Objection("the property mentions outputs of the network")
+        marks = {name: asked.terms[name] for name in ("right", "left")}
+        quantities = {name: asked.terms[name] for name in of_state}
+        rewards = (str(watched.reward),) if named else ()
+        model = Model(environment, packing, rewards, marks, quantities, asked.facts)
+        self.interpreted = Interpreted(problem, watched, max_steps, starts, uniform=uniform, memo=memo)
+        self.kernel = compiled(kernel_text(), cache, level=2)
+        self.machine = compiled(model.text(), cache, level=0)  # a step is computed once and then looked up
+        self.memory = Memory(model, wiring, packing, self.machine)
+        self.chain = Chain(self.memory, model, self.kernel, pack(packing, starts))
+        self.scale = scale_of(environment, layout, watched.reward)
+        memo = memo or bool(asked.facts)  # states are judged once
+        self.chain.watch(watched, max_steps, self.scale, model)
+        self.memory[Field.MEMO], self.memory[Field.UNIFORM] = memo, uniform
+        self.memory[Field.FACT_COUNT] = len(asked.facts)
+        self.memory.put(Field.FACTS, np.zeros(1 + len(asked.facts), dtype=np.int64))
+        self.memory.put_list(Field.FACT_CODES, [_code(name, wiring.actions) for name in asked.facts])
+        self.asking = None
+        if problem.policy is not None:
+            self.asking = Asking(problem.policy, environment, packing, wiring.actions, self.chain, memo)
+
+    @property
+    def counts(self) -> Counts:
+        by_interpreter = self.interpreted.counts
+        evaluations = 0 if self.asking is None else self.asking.evaluations
+        return Counts(
+            self.memory[Field.DECISIONS] + by_interpreter.decisions, evaluations + by_interpreter.evaluations
+        )
+
+    def runs(self, seed: int, start: int | None, first: int, count: int) -> Runs:
+        memory = self.memory
+        outcome = np.full(count, NOT_FOLLOWED, dtype=np.int8)
+        steps, low, high = (np.zeros(count, dtype=np.int64) for _ in range(3))
+        for field, values in (
+            (Field.RUN_OUTCOMES, outcome),
+            (Field.RUN_STEPS, steps),
+            (Field.RUN_LOWS, low),
+            (Field.RUN_HIGHS, high),
+        ):
+            memory.put(field, values)
+        memory[Field.SEED] = seed - (seed >> 63 << 64)
+        memory[Field.PLACE] = 0 if start is None else start + 1
+        memory[Field.START] = -1 if start is None else start
+        memory[Field.FIRST_RUN] = memory[Field.NEXT_RUN] = first
+        memory[Field.END_RUN] = first + count
+        self.chain.lanes(max(1, min(_LANES, count)))
+        while True:
+            status = memory.call(self.kernel, "advance")
+            if status:
+                if not self.chain.grow(status, _MOST_STATES, _MOST_NODES):
+                    raise AssertionError(f"the kernel ended with status {status}")
+            elif not len(waiting := self.chain.waiting()):
+                break
+            else:
+                assert self.asking is not None
+                self.asking.answer(waiting)
+        reward_low, reward_high = outward(low, self.scale, up=False), outward(high, self.scale, up=True)
+        for i in np.flatnonzero(outcome == NOT_FOLLOWED):
+            one = self.interpreted.runs(seed, start, first + int(i), 1)
+            outcome[i], steps[i] = one.outcome[0], one.steps[0]
+            reward_low[i], reward_high[i] = one.reward_low[0], one.reward_high[0]
+        return Runs(outcome, steps, reward_low, reward_high)
+
+
+def _code(fact: str, actions: tuple[str, ...]) -> int:
+    """How the kernel knows a fact."""
+    if fact == STALLED:
+        return -1
+    if fact == DEADLOCKED:
+        return -2
+    action = chosen_action(fact)
+    return actions.index(action) if action in actions else -3
