@@ -10,10 +10,14 @@ from pathlib import Path
 import pytest
 from tests.report.runs import overload
 
+from surefoot.engines.explicit import Explicit
+from surefoot.formats.problem_file import read_problem
 from surefoot.problem.problem import Problem
 from surefoot.report.page import page
 from surefoot.report.text import render
+from surefoot.run import verify
 from surefoot.verdict.verdict import Result, Violated
+from surefoot.work.budget import Budget
 
 VOID = {"meta", "circle", "rect", "line", "polyline"}
 
@@ -95,3 +99,32 @@ def test_a_browser_draws_it(found: tuple[Problem, Result], tmp_path: Path) -> No
     title = re.search(r"<title>(.*?)</title>", dom.stdout)
     assert title is not None
     assert title.group(1) == '{"wide":false,"drawn":4,"all":4}'
+
+
+def per_start(folder: Path, names: tuple[str, ...]) -> tuple[Problem, Result]:
+    """Starts that differ in these variables."""
+    rows = "".join(f'{n} = "int 0..2"\n' for n in ("x", "y", "z"))
+    rest = " and ".join(f"{n} = 0" for n in ("x", "y", "z") if n not in names) or "true"
+    text = f'initial = "{rest}"\n[variables]\n{rows}[[edges]]\nguard = "x < 2"\nupdates = {{ x = "x + 1" }}\n'
+    text += '[properties]\nall = "Pmax=? [ F x = 2 ] over values"\n'
+    (folder / "starts.toml").write_text(text)
+    problem = read_problem(folder / "starts.toml", property="all")
+    return problem, verify(problem, Explicit(), Budget(30))
+
+
+@pytest.mark.parametrize("names", [("x",), ("x", "z")])
+def test_a_table_of_starts_is_a_heat_map(names: tuple[str, ...], tmp_path: Path) -> None:
+    text = page([per_start(tmp_path, names)])
+    assert text.count('<figure class="heat">') == 1
+    assert text.count("<script>") == 1
+
+
+def test_with_more_variables_it_is_a_list(tmp_path: Path) -> None:
+    text = page([per_start(tmp_path, ("x", "y", "z"))])
+    assert "<script" not in text
+    assert text.count("<td") == 2 * 27
+    assert "x = 2, y = 1, z = 0" in text
+
+
+def test_what_a_line_is_about_is_kept(found: tuple[Problem, Result]) -> None:
+    assert "<p><strong>Evidence:</strong> trace of" in page([found])

@@ -50,7 +50,7 @@ def _tipping_point(found: TippingPoint) -> str:
     rows = [_trial(number, trial) for number, trial in order]
     words = "".join(f"<p>{escape(sentence)}</p>" for sentence in tipping_words(found))
     head = ("value", "verdict", "evidence", "seconds", "question")
-    return f"{words}\n{verdicts_svg(found)}\n{_table(head, rows)}"
+    return f"{words}\n{verdicts_svg(found)}\n{listed(head, rows)}"
 
 
 def _trial(number: int, trial: Trial) -> tuple[str, ...]:
@@ -75,11 +75,11 @@ def _invariant(found: Invariant) -> str:
         f"<p>No run leaves {kept}: every start satisfies it, no step leads out of it, and no bad state "
         f"satisfies it. Each of these rests on {state}.</p>"
     )
-    tried = _table(("candidate", "what became of it"), found.candidates)
-    return f"{words}\n{_table(('obligation', 'state', 'seconds'), shown)}\n{tried}"
+    tried = listed(("candidate", "what became of it"), found.candidates)
+    return f"{words}\n{listed(('obligation', 'state', 'seconds'), shown)}\n{tried}"
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def listed(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     titles = "".join(f'<th class="text">{escape(name)}</th>' for name in head)
     body = "".join(
         "<tr>" + "".join(f'<td class="text">{escape(cell)}</td>' for cell in row) + "</tr>" for row in rows

@@ -1,72 +1,82 @@
-"""Results as one HTML file that needs nothing else: no script, no font, no picture from anywhere.
+"""Results as one HTML file that needs nothing else: no font, no picture, no script from anywhere.
 
 It shows nothing that the JSON result lacks. Every text from a file is escaped.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from html import escape
 
 from surefoot.problem.problem import Problem
-from surefoot.problem.semantics import decision
+from surefoot.problem.semantics import State, decision
 from surefoot.problem.show import show_property
 from surefoot.report.chart import Series, line_chart
-from surefoot.report.found_page import found_html
+from surefoot.report.found_page import found_html, listed
+from surefoot.report.heatmap.cells import varying
+from surefoot.report.heatmap.figure import interval_text, state_text
+from surefoot.report.heatmap.html import STYLE, script, section
+from surefoot.report.heatmap.made import result_figure
+from surefoot.report.heatmap.measured import measured
 from surefoot.report.run_table import RunTable, run_table
+from surefoot.report.shell import shell
 from surefoot.report.text import FINITE_RUNS, evidence, headline
 from surefoot.transform.discretise import discretise
-from surefoot.verdict.verdict import Found, Result, Trace, Unknown, Vacuous, Violated
+from surefoot.verdict.verdict import Found, PerStart, Result, Trace, Unknown, Vacuous, Verdict, Violated
 from surefoot.verdict.words import statement
 
 MOST_ROWS = 200  # states of a run that are drawn and listed; the JSON has all of them
 MOST_LINES = 9  # outputs in one chart
-
-STYLE = """
-body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1b2631;
-background:#fff}
-h1{font-size:1.3rem}h2{font-size:1.15rem;border-left:.5rem solid #5d6d7e;padding-left:.6rem;margin-top:2.2rem}
-h2.good{border-color:#1e8449}h2.bad{border-color:#c0392b}h2.open{border-color:#b9770e}
-code{background:#f2f4f4;padding:0 .25em}
-svg{width:100%;max-width:46rem;height:auto;display:block;margin:.4rem 0}
-.table{overflow-x:auto}table{border-collapse:collapse;font-size:.85rem;font-variant-numeric:tabular-nums}
-th,td{border-bottom:1px solid #d5d8dc;padding:.15rem .6rem;text-align:right;white-space:nowrap}
-th.text,td.text{text-align:left;white-space:normal;overflow-wrap:anywhere}
-dt{font-weight:600}dd{margin:0 0 .4rem 1rem;overflow-wrap:anywhere}
-.title{font:600 13px system-ui,sans-serif}.tick{font:11px system-ui,sans-serif;fill:#566573}
-.end{text-anchor:end}.middle{text-anchor:middle}.grid{stroke:#e5e8e8}.past{fill:#f2f4f4}.loop{stroke:#c0392b;stroke-width:3}
-"""
+_LABEL = re.compile(r"([a-z]+) {2,}(.*)", re.DOTALL)
 
 
 def page(results: Sequence[tuple[Problem, Result]]) -> str:
     """The whole file."""
     title = "surefoot: " + ", ".join(dict.fromkeys(r.problem for _, r in results))
-    parts = [
-        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">',
-        '<meta name="viewport" content="width=device-width">',
-        f"<title>{escape(title)}</title><style>{STYLE}</style></head><body><h1>{escape(title)}</h1>",
-        *(_section(problem, result) for problem, result in results),
-        "</body></html>\n",
-    ]
-    return "\n".join(parts)
+    parts = [_section(problem, result) for problem, result in results]
+    drawn = any('<figure class="heat">' in part for part in parts)
+    return shell(title, parts, style=STYLE if drawn else "", script=script() if drawn else "")
 
 
 def _section(problem: Problem, result: Result) -> str:
     words = "".join(f"<p>{escape(s)}</p>" for s in statement(problem, result.verdict))
     lines = [] if isinstance(result.verdict, Found) else evidence(problem, result, runs=False)
-    told = [line.partition("  ")[2].strip() or line for line in lines]
     parts = [
         f'<section><h2 class="{_mood(result)}">{escape(headline(result))}: '
         f"<code>{escape(show_property(problem.property))}</code></h2>",
         words,
-        *(f"<p>{escape(line)}</p>" for line in told),
+        *map(_told, lines),
     ]
     match result.verdict:
         case Violated(trace):
             parts.append(_run(problem, trace))
         case Found(artifact):
             parts.append(found_html(artifact))
+        case PerStart(table):
+            parts.append(_starts(problem, result, table))
     return "\n".join([*parts, _facts(problem, result), "</section>"])
+
+
+def _told(line: str) -> str:
+    """A line of the text report; the word in its first column stands out."""
+    label = _LABEL.match(line)
+    if label is None:
+        return f"<p>{escape(line)}</p>"
+    return f"<p><strong>{escape(label[1].capitalize())}:</strong> {escape(label[2])}</p>"
+
+
+def _starts(problem: Problem, result: Result, table: tuple[tuple[State, Verdict], ...]) -> str:
+    """A heat map where the starts differ in one or two variables, otherwise a list of them."""
+    different = varying(state for state, _ in table)
+    if 1 <= len(different) <= 2:
+        return section(result_figure(problem, result), heading=False)
+    rows = [
+        (state_text({n: state[n] for n in different}), interval_text(measured(verdict)))
+        for state, verdict in table[:MOST_ROWS]
+    ]
+    cut = "" if len(table) <= MOST_ROWS else f"<p>The first {MOST_ROWS} of {len(table)} starts.</p>"
+    return cut + listed(("start", "value"), rows)
 
 
 def _mood(result: Result) -> str:

@@ -83,7 +83,7 @@ def check(
         raise InvalidProblem("--abstract and --assume-invariant do not go together", fix="give one of them")
     wiring = {name: options.pop(name) for name in MODEL_OPTIONS}
     study = str(model).partition("/")[0] if names_study(str(model)) else None
-    loaded = _of_study(str(model), wiring) if study else load_model(model, **wiring)
+    loaded = of_study(str(model), wiring) if study else load_model(model, **wiring)
     check_writable(certificate, [model, *map(Path, loaded.inputs)], "--certificate")
     if certificate is not None and len(loaded.problems) > 1:
         fix = "name one with --property"
@@ -112,7 +112,7 @@ def check(
     return write(results, json_path, quiet, report)
 
 
-def _of_study(model: str, wiring: Mapping[str, Any]) -> Loaded:
+def of_study(model: str, wiring: Mapping[str, Any]) -> Loaded:
     taken = ("policy", "constants", "output")
     for name, given in wiring.items():
         if given and name not in taken:

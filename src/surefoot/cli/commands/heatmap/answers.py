@@ -1,0 +1,147 @@
+"""The tables behind the pictures: what an engine finds for each start of a problem, and the optimum."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from surefoot.cli.commands.check import interrupted
+from surefoot.cli.commands.heatmap.variants import Variant
+from surefoot.engines.protocol import Engine
+from surefoot.errors import InvalidProblem, Unsupported
+from surefoot.problem.environment import Environment
+from surefoot.problem.problem import Problem
+from surefoot.problem.property import Expected, Optimise, Probability, Property
+from surefoot.report.heatmap.measured import Table, Which, effort, gaps, values
+from surefoot.run import verify
+from surefoot.verdict.verdict import Estimated, Exact, PerStart, Result, Unknown
+from surefoot.work.budget import Budget
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """One variant: its result, the optimum if that is asked, and the table of each quantity."""
+
+    variant: Variant
+    result: Result
+    tables: Mapping[Which, Table]
+    trouble: str = ""  # why there are no tables
+    interrupted: bool = False
+
+
+@dataclass(slots=True)
+class Asker:
+    """Asks the engine, and for the optimum the explicit one; an optimum is computed once."""
+
+    engine: Engine
+    explicit: Engine
+    quantities: Sequence[Which]
+    optimise: Optimise | None
+    optima: list[tuple[Environment, Property, Result]] = field(default_factory=list)
+
+    def answers(self, variant: Variant, budget: Budget) -> Answers:
+        """Everything that is drawn of one variant."""
+        policy_needed = [q for q in self.quantities if q != "optimum"]
+        result: Result | None = None
+        if policy_needed:
+            result = verify(
+                variant.problem, self.engine, budget, inputs=variant.inputs, source=variant.source
+            )
+        best: Result | None = None
+        if {"optimum", "gap"} & set(self.quantities) and not (result is not None and interrupted(result)):
+            best = self._optimum(variant, budget)
+        for found in (result, best):
+            if found is not None and (why := trouble(found)):
+                return Answers(variant, found, {}, why, interrupted(found))
+        main = result or best
+        assert main is not None
+        return Answers(variant, main, self._tables(variant, result, best))
+
+    def _tables(self, variant: Variant, result: Result | None, best: Result | None) -> dict[Which, Table]:
+        found: dict[Which, Table] = {}
+        mine = None if result is None else _table(result)
+        optimum = None if best is None else _table(best)
+        for which in self.quantities:
+            match which:
+                case "value" if mine is not None:
+                    found[which] = values(mine)
+                case "effort" if mine is not None:
+                    found[which] = effort(mine)
+                case "optimum" if optimum is not None:
+                    found[which] = values(optimum)
+                case "gap" if mine is not None and optimum is not None:
+                    found[which] = gaps(values(mine), values(optimum), way_of(variant.problem, self.optimise))
+        return found
+
+    def _optimum(self, variant: Variant, budget: Budget) -> Result:
+        best = replace(variant.asked, optimise=way_of(variant.problem, self.optimise))
+        environment = variant.problem.environment
+        for there, question, result in self.optima:
+            if question == best and there == environment:
+                return result
+        budget.progress(f"{variant.title}: the optimum")
+        problem = replace(variant.problem, policy=None, property=best)
+        result = verify(problem, self.explicit, budget, inputs=variant.inputs, source=variant.source)
+        self.optima.append((environment, best, result))
+        return result
+
+
+def way_of(problem: Problem, optimise: Optimise | None) -> Optimise:
+    """Whether the least or the greatest value is the best one."""
+    asked = problem.property
+    way = optimise or (asked.optimise if isinstance(asked, Probability | Expected) else None)
+    if way is None:
+        fix = "give --optimise max (a goal) or --optimise min (a crash, a cost)"
+        raise InvalidProblem("which value is the best one is not said", fix=fix)
+    return way
+
+
+def trouble(result: Result) -> str:
+    """Why a result has no table of starts; empty if it has one."""
+    match result.verdict:
+        case PerStart():
+            return ""
+        case Exact() | Estimated():
+            fix = "name more with --starts, or let the model start in several states"
+            raise Unsupported("there is one start only, and a heat map draws several", fix=fix)
+        case Unknown(reason, detail):
+            return f"unknown ({reason.value}): {detail}"
+        case other:
+            return f"`{type(other).__name__.lower()}` is no table of starts"
+
+
+def _table(result: Result) -> PerStart:
+    assert isinstance(result.verdict, PerStart)
+    return result.verdict
+
+
+def ask_all(
+    found: Sequence[Variant], asker: Asker, started: Budget, tell: Callable[[str], None]
+) -> list[Answers]:
+    """One after the other; they share the time equally, and an interrupt ends the work with what there is."""
+    answered: list[Answers] = []
+    for number, variant in enumerate(found):
+        tell(f"{number + 1} of {len(found)}: {variant.title}")
+        share = started.remaining() / (len(found) - number)
+        answered.append(asker.answers(variant, Budget(share, started.seed, tell)))
+        if answered[-1].interrupted:
+            break
+    return answered
+
+
+def facts(answers: Answers) -> dict[str, Any]:
+    """What a picture rests on, for its reader."""
+    result = answers.result
+    return {
+        "problem": result.problem,
+        "engine": result.engine,
+        "arithmetic": result.arithmetic,
+        "certified": result.certified,
+        "seed": result.seed,
+        "seconds": round(result.seconds, 2),
+        "notes": list(result.notes),
+        "inputs": dict(result.inputs),
+        "source": dict(result.source),
+        "versions": dict(result.versions),
+    }

@@ -1,0 +1,144 @@
+"""`surefoot heatmap PROBLEM…`: the values of all starts as pictures, over one or two terms of the state."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from surefoot.cli.commands.check import MODEL_OPTIONS
+from surefoot.cli.commands.heatmap.answers import Answers, Asker, ask_all
+from surefoot.cli.commands.heatmap.compose import Look, composed, drawn_starts, read_limits
+from surefoot.cli.commands.heatmap.flags import heat_flags
+from surefoot.cli.commands.heatmap.outputs import Outputs
+from surefoot.cli.commands.heatmap.variants import (
+    Checkpoint,
+    Sweep,
+    checkpoints,
+    read_sweep,
+    variants,
+)
+from surefoot.cli.engine_options import build_engines, engine_flags
+from surefoot.cli.model import model_flags
+from surefoot.cli.output import worst
+from surefoot.cli.progress import progress
+from surefoot.engines.explicit import Explicit
+from surefoot.errors import InvalidProblem
+from surefoot.problem.parse import parse_term
+from surefoot.problem.property import Optimise, Threshold
+from surefoot.report.heatmap.critical import critical, misses, read_threshold
+from surefoot.report.heatmap.curve import Curve, read_curve
+from surefoot.report.heatmap.measured import Which
+from surefoot.work.budget import Budget
+
+LOOK = ("x", "y", "down", "where", "aggregate", "end", "limits", "title", "columns")
+FILES = ("svg", "png", "json", "report", "critical", "quiet")
+
+
+@click.command()
+@click.argument("models", nargs=-1, required=True, type=click.Path(path_type=Path))
+@model_flags
+@engine_flags
+@heat_flags
+def heatmap(
+    models: tuple[Path, ...],
+    engine_name: str | None,
+    dump_queries: Path | None,
+    quantities: tuple[Which, ...],
+    optimise: Optimise | None,
+    starts: str | None,
+    sweeps: tuple[str, ...],
+    folder: Path | None,
+    curve: Path | None,
+    threshold: str | None,
+    timeout: float,
+    seed: int,
+    **options: Any,
+) -> int:
+    """Draw the values of all starts of MODELS (problem files, JANI models, problems of studies): one map for
+    each model, property, swept value, checkpoint and quantity, on a common scale.
+
+    Exit 0, or with a threshold: 1 if a start misses it for certain, 3 if one possibly does.
+    """
+    started = Budget(timeout, seed)
+    outputs = Outputs(*(options.pop(name) for name in FILES))
+    outputs.check(models)
+    given = {name: options.pop(name) for name in LOOK}
+    look = Look(**given | {"limits": read_limits(given["limits"])})
+    wiring = {name: options.pop(name) for name in MODEL_OPTIONS}
+    limit = None if threshold is None else read_threshold(threshold)
+    saved, line = _training(folder, curve, wiring["policy"])
+    swept = _swept(sweeps)
+    found = list(variants(models, wiring, swept, saved, None if starts is None else parse_term(starts)))
+    if outputs.critical is not None and (len(found) != 1 or (limit or found[0].threshold) is None):
+        fix = "draw one problem, with --threshold '<= 0.1'"
+        raise InvalidProblem("critical starts are about one problem and a threshold", fix=fix)
+    wanted: tuple[Which, ...] = tuple(dict.fromkeys(quantities)) or ("value",)
+    engine = build_engines(engine_name or Explicit.name, options, dump_queries)[0]
+    if "effort" in wanted and isinstance(engine, Explicit):
+        raise InvalidProblem("`explicit` makes no runs", fix="draw the effort with --engine statistical")
+    if limit is not None and "value" not in wanted:
+        raise InvalidProblem("a threshold is about values", fix="draw them: --quantity value")
+    best = build_engines(Explicit.name, options, None)[0]
+    asker = Asker(engine, best, wanted, optimise)
+    with progress(outputs.quiet) as tell:
+        answered = ask_all(found, asker, started, tell)
+    for one in answered:
+        if one.trouble:
+            print(f"{one.variant.title}: {one.trouble}", file=sys.stderr)
+    if any(one.tables for one in answered):
+        across = len(wanted) if len(wanted) > 1 else len(swept[-1].values) if len(swept) == 2 else None
+        outputs.write(composed(answered, look, wanted, across, line))
+        _write_critical(answered[0], look, limit, outputs)
+    return worst([_exit_code(one, look, limit) for one in answered])
+
+
+def _training(
+    folder: Path | None, curve: Path | None, policy: Path | None
+) -> tuple[tuple[Checkpoint, ...], Curve | None]:
+    """The checkpoints, and the learning curve with their places on it."""
+    if folder is None:
+        if curve is not None:
+            raise InvalidProblem("a learning curve belongs to checkpoints", fix="give --checkpoints FOLDER")
+        return (), None
+    if policy is not None:
+        raise InvalidProblem("the checkpoints are the policies", fix="leave --policy out")
+    saved = checkpoints(folder)
+    if curve is None:
+        return saved, None
+    line = read_curve(curve)
+    marks = tuple((float(c.step), c.path.name) for c in saved)
+    return saved, Curve(line.x, line.y, line.points, marks)
+
+
+def _swept(sweeps: Sequence[str]) -> tuple[Sweep, ...]:
+    found = tuple(map(read_sweep, sweeps))
+    if len(found) > 2:
+        raise InvalidProblem("more than two parameters cannot be drawn at once", where="--sweep")
+    return found
+
+
+def _write_critical(answers: Answers, look: Look, limit: Threshold | None, outputs: Outputs) -> None:
+    kept = limit or answers.variant.threshold
+    if outputs.critical is not None and kept is not None and "value" in answers.tables:
+        found = critical(drawn_starts(answers, look), kept)
+        outputs.write_critical(found, kept, answers.variant.words)
+
+
+def _exit_code(answers: Answers, look: Look, limit: Threshold | None) -> int:
+    """As `surefoot check`: a threshold is kept by every start, missed by one, or neither is known."""
+    if answers.interrupted:
+        return 130
+    if answers.trouble:
+        return 3
+    kept = limit or answers.variant.threshold
+    if kept is None or "value" not in answers.tables:
+        return 0
+    judged = {misses(value, kept) for _, value in drawn_starts(answers, look)}
+    if "certain" in judged:
+        return 1
+    sampled = all(value.confidence is not None for _, value in answers.tables["value"])
+    return 3 if "possible" in judged or not (answers.result.certified or sampled) else 0

@@ -1,0 +1,93 @@
+"""From tables to a figure: common axes, one panel for each table, and what is told beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isfinite
+
+from surefoot.cli.commands.heatmap.answers import Answers, facts
+from surefoot.errors import InvalidProblem
+from surefoot.report.heatmap.cells import Looked, axes, heat_map, kept, looked
+from surefoot.report.heatmap.curve import Curve
+from surefoot.report.heatmap.figure import Figure, Limits, Panel, figure, unit_of
+from surefoot.report.heatmap.measured import Aggregate, End, Table, Which
+
+WORDS: dict[Which, str] = {"value": "", "optimum": "optimum", "gap": "gap to the optimum", "effort": "effort"}
+MOST_COLUMNS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What is drawn along the axes, of which starts, and how."""
+
+    x: str | None
+    y: str | None
+    down: bool
+    where: tuple[str, ...]
+    aggregate: Aggregate
+    end: End
+    limits: Limits
+    title: str | None
+    columns: int | None
+
+
+def read_limits(text: str | None) -> Limits:
+    """`0:0.5`, the ends of a scale, or `auto`: as far as the values go."""
+    if text is None:
+        return None
+    if text == "auto":
+        return "auto"
+    try:
+        low, high = map(float, text.split(":"))
+    except ValueError:
+        low, high = 0.0, 0.0
+    if not (isfinite(low) and isfinite(high) and low < high):
+        raise InvalidProblem(f"`{text}` is not LOW:HIGH", fix="write for example 0:0.5", where="--range")
+    return low, high
+
+
+def composed(
+    answered: Sequence[Answers],
+    look: Look,
+    quantities: Sequence[Which],
+    across: int | None,
+    curve: Curve | None,
+) -> Figure:
+    """Panels in the order in which they were asked; maps of one model share their axes."""
+    panels: list[Panel] = []
+    known = [a for a in answered if a.tables]
+    for group in dict.fromkeys(a.variant.group for a in known):
+        mine = [a for a in known if a.variant.group == group]
+        environment = mine[0].variant.problem.environment
+        tables = [t for a in mine for t in a.tables.values()]
+        view = looked(tables, look.x, look.y, look.where, environment)
+        along = axes(tables, view, environment)
+        for one in mine:
+            for which in quantities:
+                map = heat_map(
+                    which, one.tables[which], view, along, aggregate=look.aggregate, environment=environment
+                )
+                asked = one.variant.asked
+                title = ", ".join(w for w in (one.variant.title, WORDS[which]) if w)
+                panels.append(Panel(title, map, unit_of(which, asked), one.variant.words, facts(one)))
+    notes = [f"only starts with {', '.join(look.where)}"] if look.where else []
+    notes += [f"{a.variant.title}: {a.trouble}" for a in answered if a.trouble]
+    columns = look.columns or across or min(len(panels), MOST_COLUMNS)
+    return figure(
+        look.title or " / ".join(dict.fromkeys(p.asked for p in panels)),
+        panels,
+        columns=columns,
+        down=look.down,
+        end=look.end,
+        limits=look.limits,
+        notes=notes,
+        curve=curve,
+    )
+
+
+def drawn_starts(answers: Answers, look: Look) -> Table:
+    """The values of those starts that are drawn."""
+    table, environment = answers.tables["value"], answers.variant.problem.environment
+    view: Looked = looked([table], look.x, look.y, look.where, environment)
+    return [(state, value) for state, value in table if kept(state, view.where, environment)]

@@ -1,0 +1,202 @@
+"""A heat map: the starts of a table sorted into cells by one or two terms of the state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+from surefoot.errors import InvalidProblem, did_you_mean
+from surefoot.problem.environment import Environment
+from surefoot.problem.meaning.evaluate import Undefined, evaluate
+from surefoot.problem.names import location_key, location_name
+from surefoot.problem.parse import parse_term
+from surefoot.problem.semantics import State
+from surefoot.problem.show import show
+from surefoot.problem.term import Term, Var, free_names
+from surefoot.report.heatmap.measured import Aggregate, Measured, Table, Which, together
+
+MOST_VALUES = 1000  # on one axis
+Point: TypeAlias = bool | int | float | Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """The values of a term, in order; every whole number between the least and the greatest is one."""
+
+    name: str
+    values: tuple[Point, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """`starts`: all that fall into the cell; the first one decides a least or greatest value."""
+
+    column: int
+    row: int
+    value: Measured
+    starts: tuple[State, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HeatMap:
+    """Cells that no start falls into are not there. `others`: what varies inside a cell."""
+
+    which: Which
+    x: Axis
+    y: Axis | None
+    cells: tuple[Cell, ...]
+    aggregate: Aggregate | None  # None: every cell has one start
+    others: tuple[str, ...]
+
+    @property
+    def rows(self) -> int:
+        return 1 if self.y is None else len(self.y.values)
+
+    def places(self) -> Mapping[tuple[int, int], Cell]:
+        return {(c.column, c.row): c for c in self.cells}
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What is drawn along the axes, and which starts are left out, as terms of the state."""
+
+    x: Term
+    y: Term | None
+    where: tuple[Term, ...] = ()
+
+
+def looked(
+    tables: Sequence[Table],
+    x: str | None = None,
+    y: str | None = None,
+    where: Iterable[str] = (),
+    environment: Environment | None = None,
+) -> Looked:
+    """Read the terms; without `x`, the one or two variables in which the starts differ."""
+    state = next((s for table in tables for s, _ in table), None)
+    if state is None:
+        raise InvalidProblem("there is no start to draw", fix="check the property and its starts")
+    names = [name for name in state if not name.startswith("@")]
+    conditions = tuple(_term(text, names, "--where") for text in where)
+    if x is not None:
+        along = None if y is None else _term(y, names, "--y")
+        return Looked(_term(x, names, "--x"), along, conditions)
+    if y is not None:
+        raise InvalidProblem("--y needs --x", fix="give both, or none")
+    different = varying(s for table in tables for s, _ in table if kept(s, conditions, environment))
+    if not 1 <= len(different) <= 2:
+        told = ", ".join(f"`{n}`" for n in different) or "none"
+        fix = "name one or two of them with --x and --y"
+        raise InvalidProblem(f"the starts do not differ in one or two variables but in: {told}", fix=fix)
+    return Looked(Var(different[0]), Var(different[1]) if len(different) == 2 else None, conditions)
+
+
+def varying(states: Iterable[State]) -> list[str]:
+    """Names of variables that have more than one value."""
+    first: State | None = None
+    found: dict[str, None] = {}
+    for state in states:
+        first = first or state
+        found |= {n: None for n, v in state.items() if v != first[n] and not n.startswith("@")}
+    return [name for name in first or {} if name in found]
+
+
+def axes(tables: Sequence[Table], view: Looked, environment: Environment | None) -> tuple[Axis, Axis | None]:
+    """The same axes for all tables, so that cells at the same place are the same states."""
+    states = [s for table in tables for s, _ in table if kept(s, view.where, environment)]
+    if not states:
+        raise InvalidProblem("no start satisfies --where", fix="ask for others")
+    return _axis(view.x, states, environment), (
+        None if view.y is None else _axis(view.y, states, environment)
+    )
+
+
+def heat_map(
+    which: Which,
+    table: Table,
+    view: Looked,
+    along: tuple[Axis, Axis | None],
+    *,
+    aggregate: Aggregate = "max",
+    environment: Environment | None = None,
+) -> HeatMap:
+    """Sort a table into cells; several starts of one cell are put together as `aggregate` says."""
+    columns = {value: i for i, value in enumerate(along[0].values)}
+    rows: dict[Any, int] = {None: 0}
+    if along[1] is not None:
+        rows = {value: i for i, value in enumerate(along[1].values)}
+    places: dict[tuple[int, int], list[tuple[State, Measured]]] = {}
+    for state, measured in table:
+        if kept(state, view.where, environment):
+            column = columns[look(view.x, state, environment)]
+            row = rows[None if view.y is None else look(view.y, state, environment)]
+            places.setdefault((column, row), []).append((state, measured))
+    cells = [_cell(place, inside, aggregate) for place, inside in sorted(places.items())]
+    crowded = any(len(c.starts) > 1 for c in cells)
+    others = {n: None for c in cells for n in varying(c.starts)}
+    return HeatMap(which, *along, tuple(cells), aggregate if crowded else None, tuple(others))
+
+
+def _cell(place: tuple[int, int], inside: list[tuple[State, Measured]], aggregate: Aggregate) -> Cell:
+    value = together([m for _, m in inside], aggregate)
+    sign = -1 if aggregate == "max" else 1
+
+    def order(one: tuple[State, Measured]) -> tuple[bool, Fraction]:
+        number = one[1].shown()
+        return number is None, sign * (number or Fraction(0))
+
+    if aggregate != "mean":
+        inside = sorted(inside, key=order)
+    return Cell(*place, value, tuple(state for state, _ in inside))
+
+
+def look(term: Term, state: State, environment: Environment | None) -> Any:
+    """The value of a term in a state; locations are known if the environment is."""
+    names: dict[str, Any] = dict(state)
+    for component in environment.components if environment is not None else ():
+        here = state.get(location_key(component.name), 0)
+        for number, location in enumerate(component.locations):
+            names[location_name(component.name, location)] = number == here
+    try:
+        return evaluate(term, names)
+    except KeyError as name:
+        raise InvalidProblem(f"{name} is not known in every start") from None
+    except Undefined as why:
+        raise InvalidProblem(f"a term has no value in some start: {why}") from None
+
+
+def kept(state: State, where: tuple[Term, ...], environment: Environment | None) -> bool:
+    return all(look(condition, state, environment) is True for condition in where)
+
+
+def _axis(term: Term, states: Iterable[State], environment: Environment | None) -> Axis:
+    found = {look(term, s, environment) for s in states}
+    if any(isinstance(v, tuple) for v in found):
+        fix = f"name an element, such as `{show(term)}[0]`"
+        raise InvalidProblem(f"`{show(term)}` is an array", fix=fix, where="--x")
+    whole = all(isinstance(v, int) and not isinstance(v, bool) for v in found)
+    if whole and max(found) - min(found) < MOST_VALUES:
+        return Axis(show(term), tuple(range(min(found), max(found) + 1)))
+    if len(found) > MOST_VALUES:
+        what = f"`{show(term)}` has {len(found)} values, more than {MOST_VALUES}"
+        raise InvalidProblem(what, fix="draw a coarser term, such as `floor(x / 10)`")
+    return Axis(show(term), tuple(sorted(found)))
+
+
+def _term(text: str, names: Sequence[str], option: str) -> Term:
+    term = parse_term(text)
+    for name in sorted(free_names(term)):
+        if name not in names and not name.startswith("at("):
+            what = f"there is no state variable `{name}`"
+            raise InvalidProblem(what, fix=did_you_mean(name, names), where=option)
+    return term
+
+
+def common(states: Iterable[State]) -> Mapping[str, Any]:
+    """What all states have in common."""
+    listed = list(states)
+    different = set(varying(listed))
+    first = listed[0] if listed else {}
+    return {n: v for n, v in first.items() if n not in different and not n.startswith("@")}

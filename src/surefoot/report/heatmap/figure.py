@@ -1,0 +1,184 @@
+"""Heat maps side by side: what is told beside them, and one common scale for what can be compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import ceil, floor
+from typing import Any, Literal, TypeAlias
+
+from surefoot.formats.result_json.values import rounded_outward
+from surefoot.problem.property import Expected, Probability, Property
+from surefoot.problem.semantics import State
+from surefoot.report.heatmap.cells import Cell, HeatMap
+from surefoot.report.heatmap.colours import Scale
+from surefoot.report.heatmap.curve import Curve
+from surefoot.report.heatmap.measured import End, Measured, Which
+from surefoot.report.run_table import number
+
+Limits: TypeAlias = tuple[float, float] | Literal["auto"] | None
+Odd: TypeAlias = Literal["no start here", "unknown", "infinite"]
+DIGITS = 4  # of a number in a picture; JSON has them all
+AGGREGATES = {"min": "least", "max": "greatest", "mean": "mean"}
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One heat map with its heading. `facts`: the result it was made from, for JSON and for the page."""
+
+    title: str
+    map: HeatMap
+    unit: str  # probability, expected steps, …; panels of one unit share a scale
+    asked: str = ""  # the property
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """Panels row by row. `down`: the second variable grows downwards, as in a text map."""
+
+    title: str
+    panels: tuple[Panel, ...]
+    columns: int = 1
+    down: bool = False
+    end: End = "middle"
+    scales: Mapping[str, Scale] = field(default_factory=dict)  # of each unit
+    notes: tuple[str, ...] = ()
+    curve: Curve | None = None
+
+
+def unit_of(which: Which, asked: Property) -> str:
+    """What the numbers of a map are."""
+    if which == "effort":
+        return "log2 of the number of runs"
+    measured = "probability" if isinstance(asked, Probability) else "expected value"
+    if isinstance(asked, Expected) and isinstance(asked.reward, str):
+        measured = f"expected {asked.reward}"
+    return f"gap of the {measured} to the optimum" if which == "gap" else measured
+
+
+def figure(
+    title: str,
+    panels: Iterable[Panel],
+    *,
+    columns: int = 1,
+    down: bool = False,
+    end: End = "middle",
+    limits: Limits = None,
+    notes: Iterable[str] = (),
+    curve: Curve | None = None,
+) -> Figure:
+    """Panels with scales that fit them; `limits` replace the ends of every scale."""
+    shown = tuple(panels)
+    scales = {unit: _scale(unit, shown, end, limits) for unit in dict.fromkeys(p.unit for p in shown)}
+    told = (*notes, *_notes(shown, end))
+    return Figure(title, shown, max(1, columns), down, end, scales, told, curve)
+
+
+def _scale(unit: str, panels: tuple[Panel, ...], end: End, limits: Limits) -> Scale:
+    """Probabilities from 0 to 1 unless `auto` is asked for, all else as far as it goes."""
+    if isinstance(limits, tuple):
+        return Scale(*limits)
+    if unit == "probability" and limits is None:
+        return Scale(0.0, 1.0)
+    shown = [c.value.shown(end) for p in panels if p.unit == unit for c in p.map.cells]
+    numbers = [float(n) for n in shown if n is not None] or [0.0]
+    low, high = min(numbers), max(numbers)
+    if unit.startswith("log2"):
+        return Scale(float(floor(low)), float(max(ceil(high), floor(low) + 1)))
+    if unit.startswith("gap"):
+        return Scale(min(0.0, low), high if high > 0.0 else 1.0)
+    return Scale(low, high if high > low else low + 1.0)
+
+
+def _notes(panels: tuple[Panel, ...], end: End) -> list[str]:
+    told = []
+    if end != "middle":
+        told.append(f"drawn: the {'lower' if end == 'low' else 'upper'} end of each interval")
+    elif any(c.value.confidence is not None for p in panels for c in p.map.cells):
+        told.append("drawn: the middle of each confidence interval")
+    for aggregate in dict.fromkeys(p.map.aggregate for p in panels):
+        if aggregate is not None:
+            names = {n: None for p in panels for n in p.map.others if p.map.aggregate == aggregate}
+            over = f" over {', '.join(names)}" if names else ""
+            told.append(f"a cell shows the {AGGREGATES[aggregate]} value of its starts{over}")
+    sure = {c.value.confidence for p in panels for c in p.map.cells if c.value.confidence is not None}
+    if sure:
+        told.append(f"confidence of each interval: {float(min(sure)):.6g}")
+    return told
+
+
+def shown_numbers(figure: Figure, unit: str) -> list[float]:
+    """All numbers that are drawn on one scale."""
+    shown = [c.value.shown(figure.end) for p in figure.panels if p.unit == unit for c in p.map.cells]
+    return [float(n) for n in shown if n is not None]
+
+
+def odd(cell: Cell | None) -> Odd:
+    """Why there is no number in a place."""
+    if cell is None:
+        return "no start here"
+    return "infinite" if cell.value.is_infinite else "unknown"
+
+
+def odd_cells(figure: Figure, unit: str) -> list[Odd]:
+    """Which kinds of cells without a number the maps of one scale have."""
+    maps = [p.map for p in figure.panels if p.unit == unit]
+    found = {odd(c) for m in maps for c in m.cells if c.value.shown(figure.end) is None}
+    found |= {odd(None) for m in maps if len(m.cells) < len(m.x.values) * m.rows}
+    return sorted(found)
+
+
+def short(value: Fraction | float) -> str:
+    """A number for a picture."""
+    return f"{float(value):.{DIGITS}g}"
+
+
+def value_text(measured: Measured, end: End = "middle") -> str:
+    """The number of a cell in a few characters."""
+    shown = measured.shown(end)
+    if shown is not None:
+        return short(shown)
+    return "infinite" if measured.is_infinite else "unknown"
+
+
+def interval_text(measured: Measured) -> str:
+    """Both ends, rounded outward, and with what confidence they hold."""
+    if measured.trouble:
+        return measured.trouble
+    if measured.low is None:
+        return "infinite"
+    if measured.high is None:
+        return f"at least {rounded_outward(measured.low, measured.low, DIGITS + 2)[0]}"
+    low, high = rounded_outward(measured.low, measured.high, DIGITS + 2)
+    sure = "" if measured.confidence is None else f" at {float(measured.confidence):.6g}"
+    return f"[{low}, {high}]{sure}"
+
+
+def state_text(state: Mapping[str, Any]) -> str:
+    """The variables of a state; locations are left out."""
+    return ", ".join(f"{name} = {number(value)}" for name, value in state.items() if not name.startswith("@"))
+
+
+def place_text(map: HeatMap, column: int, row: int) -> str:
+    """Where a cell is."""
+    told = {map.x.name: map.x.values[column]}
+    if map.y is not None:
+        told[map.y.name] = map.y.values[row]
+    return state_text(told)
+
+
+def cell_text(map: HeatMap, cell: Cell, end: End) -> str:
+    """All of a cell in one line, for a pointer that rests on it."""
+    place = place_text(map, cell.column, cell.row)
+    told = f"{place}: {value_text(cell.value, end)}, {interval_text(cell.value)}"
+    if runs := cell.value.counts.get("runs"):
+        told += f", {runs} runs"
+    return told if len(cell.starts) == 1 else f"{told}, {len(cell.starts)} starts"
+
+
+def starts_text(starts: tuple[State, ...]) -> str:
+    """The start of a cell, or the first of several."""
+    rest = f" (and {len(starts) - 1} more)" if len(starts) > 1 else ""
+    return state_text(starts[0]) + rest

@@ -1,0 +1,118 @@
+"""Heat maps as parts of an HTML page: they tell the number under the pointer, and more on a click."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+from surefoot.report.drawing import svg
+from surefoot.report.heatmap.cells import common, varying
+from surefoot.report.heatmap.figure import Figure, Panel, interval_text, value_text
+from surefoot.report.heatmap.layout import curve_drawing, legend_drawing, panel_drawing
+from surefoot.report.run_table import number
+from surefoot.report.shell import shell
+
+MOST_BYTES = 1_000_000
+STYLE = """
+body{max-width:76rem}
+.panels{display:flex;flex-wrap:wrap;gap:1rem 1.6rem;align-items:flex-start}
+figure.heat{margin:0;max-width:100%}figure.heat svg{width:auto;max-width:100%;height:auto;cursor:crosshair}
+figure.heat svg:focus{outline:2px solid #28588f;outline-offset:3px}
+.scale svg,.curve svg{width:auto;max-width:100%}
+.frame{fill:none;stroke:#d1300f;stroke-width:2;pointer-events:none}
+.bubble{position:absolute;max-width:18rem;background:#1b2631;color:#fff;font-size:.8rem;line-height:1.3;
+padding:.25rem .5rem;border-radius:.25rem;pointer-events:none;white-space:pre-wrap;z-index:2}
+.picked{position:sticky;bottom:0;background:#f2f4f4;border-top:2px solid #28588f;padding:.4rem .8rem;
+margin-top:.8rem;font-size:.9rem}
+.picked p{margin:0}.picked dl{display:grid;grid-template-columns:max-content 1fr;gap:.1rem 1rem;margin:0}
+.picked dd{margin:0;font-variant-numeric:tabular-nums}
+"""
+
+
+def script() -> str:
+    return files("surefoot.report.heatmap").joinpath("heatmap.js").read_text("utf-8")
+
+
+def heat_page(figures: Sequence[Figure], parts: Sequence[str] = ()) -> str:
+    """A whole page, below a megabyte: where there are too many cells, a click shows less."""
+    title = "surefoot: " + ", ".join(dict.fromkeys(f.title for f in figures))
+    alone = len(figures) == 1
+    text = ""
+    for detail in (2, 1, 0):
+        sections = [section(f, detail, heading=not alone) for f in figures]
+        text = shell(title, [*sections, *parts], style=STYLE, script=script())
+        if len(text.encode()) < MOST_BYTES:
+            break
+    return text
+
+
+def section(figure: Figure, detail: int = 2, *, heading: bool = True) -> str:
+    """`detail` 2: everything, 1: without runs and starts, 0: without intervals too."""
+    notes = "".join(f"<p>{escape(note)}</p>" for note in figure.notes)
+    head = f"<h2>{escape(figure.title)}</h2>" if heading else ""
+    if detail < 2:
+        notes += "<p>This page has too many cells to show all about each of them; the JSON has it.</p>"
+    curve = f'<div class="curve">{svg(curve_drawing(figure.curve))}</div>' if figure.curve is not None else ""
+    panels = "\n".join(_panel(figure, panel, detail) for panel in figure.panels)
+    scales = "".join(svg(legend_drawing(figure, unit)) for unit in figure.scales)
+    facts = "".join(_facts(panel) for panel in figure.panels)
+    return (
+        f'<section class="heat">{head}{notes}{curve}'
+        f'<div class="panels">{panels}</div>'
+        f'<div class="scale">{scales}</div><div class="picked" aria-live="polite">'
+        "<p>Click a cell, or use the arrow keys, to see its value, interval and start state.</p></div>"
+        f"<details><summary>What this rests on</summary><dl>{facts}</dl></details></section>"
+    )
+
+
+def _panel(figure: Figure, panel: Panel, detail: int) -> str:
+    placed = panel_drawing(figure, panel)
+    name = escape(f"{panel.title}: heat map of the {panel.unit}", quote=True)
+    picture = svg(
+        placed.drawing, titles=False, attributes=f' tabindex="0" role="application" aria-label="{name}"'
+    )
+    map = panel.map
+    starts = [c.starts[0] for c in map.cells]
+    names = varying(starts)
+    counts = list(dict.fromkeys(n for c in map.cells for n in c.value.counts))
+    cells: list[list[Any]] = []
+    for cell in map.cells:
+        row: list[Any] = [cell.column, cell.row, value_text(cell.value, figure.end)]
+        row.append(interval_text(cell.value) if detail > 0 else "")
+        if detail > 1:
+            row.append([cell.value.counts.get(n, 0) for n in counts] if cell.value.counts else None)
+            row += [[number(cell.starts[0][n]) for n in names], len(cell.starts)]
+        cells.append(row)
+    data = {
+        "title": panel.title,
+        "unit": panel.unit,
+        "left": placed.left,
+        "top": placed.top,
+        "size": placed.size,
+        "down": figure.down,
+        "x": {"name": map.x.name, "values": [number(v) for v in map.x.values]},
+        "y": None if map.y is None else {"name": map.y.name, "values": [number(v) for v in map.y.values]},
+        "names": names,
+        "fixed": [f"{n} = {number(v)}" for n, v in common(starts).items()],
+        "counts": counts,
+        "cells": cells,
+    }
+    return f'<figure class="heat">{picture}<script type="application/json">{inert(data)}</script></figure>'
+
+
+def inert(data: object) -> str:
+    """JSON that cannot end the element it stands in."""
+    text = json.dumps(data, separators=(",", ":"), ensure_ascii=False)
+    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+def _facts(panel: Panel) -> str:
+    told = [panel.asked, *(f"{k}: {_plain(v)}" for k, v in panel.facts.items())]
+    return f"<dt>{escape(panel.title)}</dt>" + "".join(f"<dd>{escape(t)}</dd>" for t in told if t)
+
+
+def _plain(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,231 @@
+"""Where everything is in the picture of a figure: panels in rows, the curve above them, scales below."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from surefoot.report.chart import ticks
+from surefoot.report.drawing.shapes import (
+    Cells,
+    Drawing,
+    Line,
+    Mark,
+    Rectangle,
+    Shape,
+    Text,
+    shifted,
+    text_width,
+)
+from surefoot.report.heatmap.cells import Axis
+from surefoot.report.heatmap.colours import INFINITE, OUTSIDE, UNKNOWN, Scale, colours
+from surefoot.report.heatmap.curve import Curve
+from surefoot.report.heatmap.figure import (
+    Figure,
+    Odd,
+    Panel,
+    cell_text,
+    odd,
+    odd_cells,
+    place_text,
+    short,
+    shown_numbers,
+)
+from surefoot.report.run_table import number
+
+LARGEST_CELL, ONE_PANEL, MANY_PANELS = 30, 640, 330
+HEAD, FOOT, GAP, RIGHT = 32, 34, 18, 10
+LEGEND, BAR = 300, 12  # width and height of the bar of colours
+CURVE = (520, 150)
+SPECIAL: dict[Odd, tuple[str, str]] = {
+    "no start here": (OUTSIDE, ""),
+    "unknown": (UNKNOWN, "?"),
+    "infinite": (INFINITE, "∞"),
+}
+LINE_COLOUR = "#28588f"
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A panel's picture, and where its cells are in it: so that a page can tell which one was clicked."""
+
+    drawing: Drawing
+    left: int
+    top: int
+    size: int
+
+
+def drawn(figure: Figure) -> Drawing:
+    """The whole figure as one picture."""
+    shapes: list[Shape] = [Text(10, 20, figure.title, 14, bold=True)]
+    width, y = text_width(figure.title, 14) + 20, 28
+    for note in figure.notes:
+        y += 15
+        shapes.append(Text(10, y, note))
+        width = max(width, text_width(note) + 20)
+    y += 12
+    if figure.curve is not None:
+        chart = curve_drawing(figure.curve)
+        shapes += shifted(chart.shapes, 10, y)
+        width, y = max(width, chart.width + 20), y + chart.height + GAP
+    placed = [panel_drawing(figure, panel) for panel in figure.panels]
+    for row in _rows(placed, figure.columns):
+        x = 10
+        for one in row:
+            shapes += shifted(one.drawing.shapes, x, y)
+            x += one.drawing.width + GAP
+        width, y = max(width, x), y + max(one.drawing.height for one in row) + GAP
+    for unit in figure.scales:
+        bar = legend_drawing(figure, unit)
+        shapes += shifted(bar.shapes, 10, y)
+        width, y = max(width, bar.width + 20), y + bar.height
+    return Drawing(width, y + 4, tuple(shapes))
+
+
+def _rows(placed: list[Placed], columns: int) -> Iterator[list[Placed]]:
+    for first in range(0, len(placed), columns):
+        yield placed[first : first + columns]
+
+
+def panel_drawing(figure: Figure, panel: Panel) -> Placed:
+    """One heat map with its heading and its axes."""
+    map, scale = panel.map, figure.scales[panel.unit]
+    columns, rows = len(map.x.values), map.rows
+    room = ONE_PANEL if len(figure.panels) == 1 else MANY_PANELS
+    size = max(1, min(LARGEST_CELL, room // columns, max(room // rows, 6)))
+    labels = [number(v) for v in map.y.values] if map.y is not None else []
+    left = max(map_margin(labels), 12)
+    order = list(range(rows)) if figure.down else list(reversed(range(rows)))
+    inside = map.places()
+    colours_of, signs, titles = [], [], []
+    for row in order:
+        here = [inside.get((column, row)) for column in range(columns)]
+        shown = [None if c is None else c.value.shown(figure.end) for c in here]
+        paint = [
+            SPECIAL[odd(c)][0] if s is None else scale.colour(float(s))
+            for c, s in zip(here, shown, strict=True)
+        ]
+        sign = ["" if s is not None else SPECIAL[odd(c)][1] for c, s in zip(here, shown, strict=True)]
+        told = [
+            f"{place_text(map, column, row)}: no start" if c is None else cell_text(map, c, figure.end)
+            for column, c in enumerate(here)
+        ]
+        colours_of.append(tuple(paint))
+        signs.append(tuple(sign))
+        titles.append(tuple(told))
+    width, height = columns * size, rows * size
+    shapes: list[Shape] = [
+        Text(0, 11, panel.title, 12, bold=True),
+        Cells(left, HEAD, size, tuple(colours_of), tuple(signs), tuple(titles)),
+        *_frame(left, HEAD, width, height),
+        *_across(map.x, left, HEAD + height, size),
+    ]
+    if map.y is not None:
+        shapes += _along(map.y, left, size, order)
+        shapes.append(Text(0, HEAD - 6, map.y.name, 10))
+    whole = max(left + width + RIGHT, text_width(panel.title, 12), left + text_width(map.x.name) + RIGHT)
+    return Placed(Drawing(whole, HEAD + height + FOOT, tuple(shapes)), left, HEAD, size)
+
+
+def map_margin(labels: list[str]) -> int:
+    return max((text_width(label) + 8 for label in labels), default=0)
+
+
+def _frame(x: int, y: int, width: int, height: int) -> tuple[Shape, ...]:
+    corners = ((x, y), (x + width, y), (x + width, y + height), (x, y + height), (x, y))
+    return (Line(tuple((float(a), float(b)) for a, b in corners), "#888888"),)
+
+
+def every(count: int, size: int, room: int) -> int:
+    """Label one of so many values, so that labels do not touch."""
+    for step in (1, 2, 5, 10, 20, 50, 100, 200, 500):
+        if step * size >= room:
+            return step
+    return max(1, count)
+
+
+def _across(axis: Axis, left: int, bottom: int, size: int) -> list[Shape]:
+    labels = [number(v) for v in axis.values]
+    step = every(len(labels), size, max(text_width(label) for label in labels) + 6)
+    shapes: list[Shape] = [
+        Text(left + i * size + size // 2, bottom + 13, labels[i], 10, "middle")
+        for i in range(0, len(labels), step)
+    ]
+    return [*shapes, Text(left, bottom + 27, axis.name, 10)]
+
+
+def _along(axis: Axis, left: int, size: int, order: list[int]) -> list[Shape]:
+    step = every(len(order), size, 12)
+    return [
+        Text(left - 4, HEAD + place * size + size // 2 + 4, number(axis.values[row]), 10, "end")
+        for place, row in enumerate(order)
+        if row % step == 0
+    ]
+
+
+def legend_drawing(figure: Figure, unit: str) -> Drawing:
+    """The bar of colours with numbers, and what the other colours mean."""
+    scale = figure.scales[unit]
+    top, left = 18, 10
+    every_colour = colours()
+    shapes: list[Shape] = [Text(0, 11, _scale_words(figure, unit, scale), 11)]
+    shapes += [
+        Rectangle(left + i, top, 2, BAR, every_colour[i * len(every_colour) // LEGEND])
+        for i in range(0, LEGEND, 2)
+    ]
+    shapes += [
+        Text(left + round(scale.position(t) * LEGEND), top + BAR + 12, short(t), 10, "middle")
+        for t in scale.ticks()
+    ]
+    x = left + LEGEND + 24
+    for words in odd_cells(figure, unit):
+        colour, sign = SPECIAL[words]
+        shapes.append(Rectangle(x, top, BAR, BAR, colour))
+        shapes += _frame(x, top, BAR, BAR)
+        shapes.append(Text(x + BAR // 2, top + BAR - 2, sign, 10, "middle"))
+        shapes.append(Text(x + BAR + 5, top + BAR - 2, words, 10))
+        x += BAR + 15 + text_width(words)
+    return Drawing(max(x, text_width(unit) + 20), top + BAR + 24, tuple(shapes))
+
+
+def _scale_words(figure: Figure, unit: str, scale: Scale) -> str:
+    numbers = shown_numbers(figure, unit)
+    if not numbers:
+        return unit
+    told = f"{unit}: from {short(min(numbers))} to {short(max(numbers))}"
+    beyond = min(numbers) < scale.low or max(numbers) > scale.high
+    return f"{told}; what is beyond the scale has its last colour" if beyond else told
+
+
+def curve_drawing(curve: Curve) -> Drawing:
+    """The curve with a vertical line at each checkpoint."""
+    width, height = CURVE
+    left, top, bottom = 64, 24, height - 34
+    xs = [p[0] for p in curve.points] + [x for x, _ in curve.marks]
+    ys = [p[1] for p in curve.points]
+    low, high, floor_, ceiling = min(xs), max(xs), min(ys), max(ys)
+
+    def place(x: float, y: float) -> tuple[float, float]:
+        right = (x - low) / (high - low) if high > low else 0.5
+        up = (y - floor_) / (ceiling - floor_) if ceiling > floor_ else 0.5
+        return left + right * (width - left - 20), bottom - up * (bottom - top)
+
+    shapes: list[Shape] = [Text(0, 11, f"{curve.y} over {curve.x}", 12, bold=True)]
+    for y in ticks(floor_, ceiling) if ceiling > floor_ else (floor_,):
+        at = place(low, y)[1]
+        shapes.append(Line(((left, at), (width - 20, at)), "#dddddd"))
+        shapes.append(Text(left - 6, round(at) + 4, f"{y:.6g}", 10, "end"))
+    for x in ticks(low, high)[::2] if high > low else (low,):
+        shapes.append(Text(round(place(x, floor_)[0]), bottom + 14, f"{x:.6g}", 10, "middle"))
+    for x, _ in curve.marks:
+        at = place(x, floor_)[0]
+        shapes.append(Line(((at, top), (at, bottom)), "#bb7700"))
+    shapes.append(Line(tuple(place(*p) for p in curve.points), LINE_COLOUR, 2))
+    shapes += [Mark(*place(*_nearest(curve, x)), "#bb7700", f"{name} at {x:g}") for x, name in curve.marks]
+    shapes.append(Text(left, bottom + 28, f"{curve.x}; upright lines: the checkpoints below", 10))
+    return Drawing(width, height, tuple(shapes))
+
+
+def _nearest(curve: Curve, x: float) -> tuple[float, float]:
+    """The point of the curve at a checkpoint."""
+    return x, min(curve.points, key=lambda p: abs(p[0] - x))[1]

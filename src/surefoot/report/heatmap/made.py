@@ -1,0 +1,36 @@
+"""The heat map of one result, without further questions: for reports and for checks while training."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from surefoot.errors import InvalidProblem
+from surefoot.problem.problem import Problem
+from surefoot.problem.show import show_property
+from surefoot.report.heatmap.cells import axes, heat_map, looked
+from surefoot.report.heatmap.figure import Figure, Panel, figure, unit_of
+from surefoot.report.heatmap.measured import Aggregate, values
+from surefoot.verdict.verdict import PerStart, Result
+
+
+def result_figure(
+    problem: Problem,
+    result: Result,
+    *,
+    x: str | None = None,
+    y: str | None = None,
+    where: Iterable[str] = (),
+    aggregate: Aggregate = "max",
+    down: bool = False,
+    title: str = "",
+) -> Figure:
+    """The values of all starts; an error in one line where there is nothing to draw."""
+    if not isinstance(result.verdict, PerStart):
+        raise InvalidProblem("the result has no value for each start", fix="ask `over values`")
+    table = values(result.verdict)
+    view = looked([table], x, y, where, problem.environment)
+    along = axes([table], view, problem.environment)
+    map = heat_map("value", table, view, along, aggregate=aggregate, environment=problem.environment)
+    asked = show_property(problem.property)
+    panel = Panel(title or result.problem, map, unit_of("value", problem.property), asked)
+    return figure(title or asked, [panel], down=down)

@@ -1,0 +1,145 @@
+"""What is known at each start: a value with its bounds, its gap to the optimum, or the effort it took."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import log2
+from typing import Any, Literal, TypeAlias
+
+from surefoot.problem.property import Optimise
+from surefoot.problem.semantics import State
+from surefoot.verdict.verdict import Estimated, Exact, PerStart, Unknown, Verdict
+
+Aggregate: TypeAlias = Literal["min", "max", "mean"]
+Which: TypeAlias = Literal["value", "optimum", "gap", "effort"]
+End: TypeAlias = Literal["low", "middle", "high"]
+RUNS = "runs"  # the key of the number of runs in `Estimated.counts`
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Bounds of a quantity (None: infinite), with what confidence, from which runs; or why there are none."""
+
+    low: Fraction | None
+    high: Fraction | None
+    confidence: Fraction | None = None  # None: the bounds hold for certain
+    counts: Mapping[str, int] = field(default_factory=dict)
+    trouble: str = ""
+
+    @property
+    def is_infinite(self) -> bool:
+        return self.low is None and not self.trouble
+
+    def shown(self, end: End = "middle") -> Fraction | None:
+        """The number that is drawn; None if there is none."""
+        if self.trouble or self.low is None or (self.high is None and end != "low"):
+            return None
+        if end == "low" or self.high is None:
+            return self.low
+        return self.high if end == "high" else (self.low + self.high) / 2
+
+
+Table: TypeAlias = Sequence[tuple[State, Measured]]
+
+
+def values(found: PerStart) -> Table:
+    """The values of a table, start by start."""
+    return [(state, measured(verdict)) for state, verdict in found.table]
+
+
+def measured(verdict: Verdict) -> Measured:
+    match verdict:
+        case Estimated(low, high, confidence, counts):
+            return Measured(low, high, confidence, counts)
+        case Exact(low, high):
+            return Measured(low, high)
+        case Unknown(reason, detail):
+            return Measured(None, None, trouble=f"{reason.value}: {detail}")
+        case _:
+            return Measured(None, None, trouble=f"`{type(verdict).__name__.lower()}` is no value")
+
+
+def effort(found: PerStart) -> Table:
+    """The binary logarithm of the number of runs that each start took."""
+    rows = []
+    for state, verdict in found.table:
+        counts = verdict.counts if isinstance(verdict, Estimated) else {}
+        if counts.get(RUNS, 0) > 0:
+            log = Fraction(f"{log2(counts[RUNS]):.4f}")
+            rows.append((state, Measured(log, log, counts=counts)))
+        else:
+            rows.append((state, Measured(None, None, trouble="no runs were made for this start")))
+    return rows
+
+
+def gaps(policy: Table, optimum: Table, optimise: Optimise) -> Table:
+    """By how much each start misses the best value.
+
+    It is below 0 where the policy gets more than any way to choose, which only a run that stalls can do.
+    """
+    best = {key(state): there for state, there in optimum}
+    rows = []
+    for state, mine in policy:
+        there = best.get(key(state))
+        rows.append((state, _gap(mine, there, optimise)))
+    return rows
+
+
+def _gap(mine: Measured, best: Measured | None, optimise: Optimise) -> Measured:
+    if best is None:
+        return Measured(None, None, trouble="the optimum of this start is not known")
+    for one in (mine, best):
+        if one.trouble:
+            return Measured(None, None, trouble=one.trouble)
+    if mine.low is None or mine.high is None or best.low is None or best.high is None:
+        return Measured(None, None, trouble="a value here is infinite or has no upper bound")
+    high, low = (best, mine) if optimise == "max" else (mine, best)
+    assert high.low is not None
+    assert high.high is not None
+    assert low.low is not None
+    assert low.high is not None
+    sure = _joint((mine, best))
+    return Measured(high.low - low.high, high.high - low.low, sure, mine.counts)
+
+
+def together(several: Sequence[Measured], how: Aggregate) -> Measured:
+    """The least, greatest or mean value of several starts. Bounds that hold with a confidence hold together
+    with what the union bound leaves of it."""
+    if len(several) == 1:
+        return several[0]
+    counts: Counter[str] = Counter()
+    for one in several:
+        counts.update(one.counts)
+    if troubled := [one.trouble for one in several if one.trouble]:
+        what = f"{len(troubled)} of {len(several)} starts: {troubled[0]}"
+        return Measured(None, None, counts=counts, trouble=what)
+    fold = {"min": _least, "max": _most, "mean": _mean}[how]
+    low, high = fold([one.low for one in several]), fold([one.high for one in several])
+    return Measured(low, high, _joint(several), dict(counts))
+
+
+def _joint(several: Iterable[Measured]) -> Fraction | None:
+    missed = [1 - one.confidence for one in several if one.confidence is not None]
+    return max(Fraction(0), 1 - sum(missed, Fraction(0))) if missed else None
+
+
+def _least(ends: Sequence[Fraction | None]) -> Fraction | None:
+    return min((e for e in ends if e is not None), default=None)
+
+
+def _most(ends: Sequence[Fraction | None]) -> Fraction | None:
+    finite = [e for e in ends if e is not None]
+    return max(finite) if len(finite) == len(ends) else None
+
+
+def _mean(ends: Sequence[Fraction | None]) -> Fraction | None:
+    finite = [e for e in ends if e is not None]
+    return sum(finite, Fraction(0)) / len(ends) if len(finite) == len(ends) else None
+
+
+def key(state: State) -> tuple[tuple[str, Any], ...]:
+    """What makes two states the same."""
+    return tuple(sorted(state.items()))

@@ -1,0 +1,94 @@
+"""A figure for a terminal: a cell is a digit for its tenth of the scale, on its colour if there are any."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from surefoot.report.heatmap.colours import Scale, colours
+from surefoot.report.heatmap.curve import Curve
+from surefoot.report.heatmap.figure import Figure, Odd, Panel, odd, odd_cells, short, shown_numbers
+from surefoot.report.run_table import number
+
+SIGNS: dict[Odd, str] = {"no start here": "·", "unknown": "?", "infinite": "∞"}
+BARS = "▁▂▃▄▅▆▇█"
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Text, and the colour behind it."""
+
+    text: str
+    colour: str | None = None
+
+
+def lines(figure: Figure, width: int = 80) -> list[list[Piece]]:
+    """The figure line by line; a map that is wider than the terminal is cut, and says so."""
+    told: list[list[Piece]] = [[Piece(figure.title)], *([Piece(f"  {note}")] for note in figure.notes)]
+    if figure.curve is not None:
+        told += _curve(figure.curve, width)
+    for panel in figure.panels:
+        told += [[], *_panel(figure, panel, width)]
+    for unit, scale in figure.scales.items():
+        told += [[], *_legend(figure, unit, scale)]
+    return told
+
+
+def text(figure: Figure, width: int = 80) -> str:
+    """The same without colours."""
+    return "\n".join("".join(p.text for p in line).rstrip() for line in lines(figure, width)) + "\n"
+
+
+def _panel(figure: Figure, panel: Panel, width: int) -> list[list[Piece]]:
+    map, scale = panel.map, figure.scales[panel.unit]
+    labels = [""] if map.y is None else [number(v) for v in map.y.values]
+    margin = max(len(label) for label in labels)
+    columns = len(map.x.values)
+    wide = 2 if margin + 1 + 2 * columns <= width else 1
+    fits = max(1, min(columns, (width - margin - 1) // wide))
+    inside = map.places()
+    order = range(map.rows) if figure.down else reversed(range(map.rows))
+    head = panel.title if map.y is None else f"{panel.title} ({map.y.name} {'down' if figure.down else 'up'})"
+    told = [[Piece(head)]]
+    for row in order:
+        line = [Piece(labels[row].rjust(margin) + " ")]
+        for column in range(fits):
+            cell = inside.get((column, row))
+            shown = None if cell is None else cell.value.shown(figure.end)
+            if shown is not None:
+                line.append(Piece(scale.digit(float(shown)) * wide, scale.colour(float(shown))))
+            else:
+                line.append(Piece(SIGNS[odd(cell)] * wide))
+        told.append(line)
+    first, last = number(map.x.values[0]), number(map.x.values[fits - 1])
+    room = max(1, fits * wide - len(first) - len(last))
+    ends = first if fits == 1 else f"{first}{' ' * room}{last}"
+    told.append([Piece(f"{' ' * (margin + 1)}{ends}  {map.x.name}")])
+    if fits < columns:
+        cut = f"{columns - fits} columns do not fit; a wider terminal, --svg or --report shows them"
+        told.append([Piece(cut)])
+    return told
+
+
+def _legend(figure: Figure, unit: str, scale: Scale) -> list[list[Piece]]:
+    bar = [Piece(f"{level} ", colours()[int((level + 0.5) / 10 * len(colours()))]) for level in range(10)]
+    step = (scale.high - scale.low) / 10
+    words = (
+        f"0 = from {short(scale.low)}, 1 = from {short(scale.low + step)}, … 9 = up to {short(scale.high)}"
+    )
+    told = [[Piece(f"{unit}: "), *bar], [Piece(f"  {words}")]]
+    signs = [f"{SIGNS[word]} {word}" for word in odd_cells(figure, unit)]
+    if numbers := shown_numbers(figure, unit):
+        signs.append(f"least {short(min(numbers))}, greatest {short(max(numbers))}")
+    return [*told, [Piece(f"  {'; '.join(signs)}")]] if signs else told
+
+
+def _curve(curve: Curve, width: int) -> list[list[Piece]]:
+    """One bar for each checkpoint, or for points spread evenly."""
+    at = [x for x, _ in curve.marks] or [x for x, _ in curve.points]
+    at = at[:: max(1, len(at) // max(1, width - 20))]
+    heights = [min(curve.points, key=lambda p: abs(p[0] - x))[1] for x in at]
+    low, high = min(y for _, y in curve.points), max(y for _, y in curve.points)
+    scale = Scale(low, high)
+    drawn = "".join(BARS[min(len(BARS) - 1, int(scale.position(h) * len(BARS)))] for h in heights)
+    where = "at the checkpoints" if curve.marks else f"over {curve.x}"
+    return [[Piece(f"  {curve.y} {where}: {drawn}  least {short(low)}, greatest {short(high)}")]]

@@ -1,0 +1,37 @@
+"""The frame of every page: one file that needs nothing else and may ask nothing of any network."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from html import escape
+
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
+
+STYLE = """
+body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1b2631;
+background:#fff}
+h1{font-size:1.3rem}h2{font-size:1.15rem;border-left:.5rem solid #5d6d7e;padding-left:.6rem;margin-top:2.2rem}
+h2.good{border-color:#1e8449}h2.bad{border-color:#c0392b}h2.open{border-color:#b9770e}
+code{background:#f2f4f4;padding:0 .25em}
+svg{width:100%;max-width:46rem;height:auto;display:block;margin:.4rem 0}
+.table{overflow-x:auto}table{border-collapse:collapse;font-size:.85rem;font-variant-numeric:tabular-nums}
+th,td{border-bottom:1px solid #d5d8dc;padding:.15rem .6rem;text-align:right;white-space:nowrap}
+th.text,td.text{text-align:left;white-space:normal;overflow-wrap:anywhere}
+dt{font-weight:600}dd{margin:0 0 .4rem 1rem;overflow-wrap:anywhere}
+.title{font:600 13px system-ui,sans-serif}.tick{font:11px system-ui,sans-serif;fill:#566573}
+.end{text-anchor:end}.middle{text-anchor:middle}.grid{stroke:#e5e8e8}.past{fill:#f2f4f4}.loop{stroke:#c0392b;stroke-width:3}
+"""
+
+
+def shell(title: str, parts: Iterable[str], *, style: str = "", script: str = "") -> str:
+    """A whole page; the parts are HTML already."""
+    run = f"<script>{script}</script>" if script else ""
+    lines = [
+        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">',
+        '<meta name="viewport" content="width=device-width">',
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">',
+        f"<title>{escape(title)}</title><style>{STYLE}{style}</style></head><body><h1>{escape(title)}</h1>",
+        *parts,
+        f"{run}</body></html>\n",
+    ]
+    return "\n".join(lines)

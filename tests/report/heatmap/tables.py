@@ -1,0 +1,35 @@
+"""A small table with every kind of answer: two rows of three cells, one of them empty."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from surefoot.report.heatmap.cells import axes, heat_map, looked
+from surefoot.report.heatmap.figure import Figure, Panel, figure
+from surefoot.report.heatmap.measured import Aggregate, Table, values
+from surefoot.verdict.verdict import Estimated, Exact, PerStart, Reason, Unknown
+
+
+def estimated(low: str, high: str, runs: int = 100) -> Estimated:
+    return Estimated(
+        Fraction(low), Fraction(high), Fraction("0.95"), {"runs": runs, "succeeded": runs // 2, "failed": 3}
+    )
+
+
+def table() -> PerStart:
+    return PerStart(
+        (
+            ({"x": 0, "y": 0, "speed": 0}, estimated("0.1", "0.3")),
+            ({"x": 1, "y": 0, "speed": 0}, estimated("0.85", "0.95", 4096)),
+            ({"x": 2, "y": 0, "speed": 0}, Exact(Fraction(1), Fraction(1), None)),
+            ({"x": 0, "y": 1, "speed": 0}, Unknown(Reason.TIMEOUT, "the time ended <soon> & late")),
+            ({"x": 2, "y": 1, "speed": 0}, Exact(None, None, None)),
+        )
+    )
+
+
+def small(found: Table | None = None, aggregate: Aggregate = "max", down: bool = False) -> Figure:
+    rows = values(table()) if found is None else found
+    view = looked([rows])
+    map = heat_map("value", rows, view, axes([rows], view, None), aggregate=aggregate)
+    return figure("a <small> map", [Panel("first & last", map, "probability", "P=? [ F goal ]")], down=down)

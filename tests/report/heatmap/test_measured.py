@@ -1,0 +1,88 @@
+"""Values, gaps and effort of single starts and of several together."""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+
+import pytest
+from tests.report.heatmap.tables import estimated, table
+
+from surefoot.report.heatmap.measured import Measured, effort, gaps, together, values
+
+
+def test_every_kind_of_verdict() -> None:
+    found = [value for _, value in values(table())]
+    assert found[0].shown() == Fraction("0.2")
+    assert (found[0].shown("low"), found[0].shown("high")) == (Fraction("0.1"), Fraction("0.3"))
+    assert found[0].confidence == Fraction("0.95")
+    assert found[2].confidence is None
+    assert found[3].shown() is None
+    assert "the time ended" in found[3].trouble
+    assert not found[3].is_infinite
+    assert found[4].is_infinite
+
+
+def test_effort_is_the_logarithm_of_the_runs() -> None:
+    found = [value for _, value in effort(table())]
+    assert found[1].shown() == 12
+    assert found[1].counts["runs"] == 4096
+    assert "no runs" in found[2].trouble
+
+
+def test_gap_contains_every_difference() -> None:
+    state = {"x": 1}
+    mine, best = (
+        Measured(Fraction(1, 4), Fraction(1, 2), Fraction(9, 10)),
+        Measured(Fraction(3, 4), Fraction(1)),
+    )
+    ((_, gap),) = gaps([(state, mine)], [(state, best)], "max")
+    assert (gap.low, gap.high, gap.confidence) == (Fraction(1, 4), Fraction(3, 4), Fraction(9, 10))
+    ((_, gap),) = gaps([(state, mine)], [(state, best)], "min")
+    assert (gap.low, gap.high) == (Fraction(-3, 4), Fraction(-1, 4))
+    ((_, gap),) = gaps([(state, mine)], [], "min")
+    assert gap.trouble
+
+
+@pytest.mark.parametrize("how", ["min", "max", "mean"])
+def test_together_contains_the_aggregate_of_all_values_inside(how: str) -> None:
+    """Brute force: whatever values lie between the bounds, their aggregate lies between the joint ones."""
+    generator = random.Random(1)
+    fold = {"min": min, "max": max, "mean": lambda v: sum(v) / len(v)}[how]
+    for _ in range(200):
+        ends = [sorted(Fraction(generator.randrange(100), 100) for _ in range(2)) for _ in range(3)]
+        joint = together([Measured(low, high) for low, high in ends], how)  # type: ignore[arg-type]
+        assert joint.low == fold([low for low, _ in ends])
+        assert joint.high == fold([high for _, high in ends])
+        inside = fold([low + (high - low) * Fraction(generator.random()) for low, high in ends])
+        assert joint.low <= inside <= joint.high
+
+
+def test_confidence_of_several_is_what_the_union_bound_leaves() -> None:
+    one = values(table())[0][1]
+    assert together([one, one, one], "max").confidence == Fraction("0.85")
+    assert together([one] * 30, "mean").confidence == 0
+    assert together([one, one], "max").counts["runs"] == 200
+
+
+def test_an_unknown_start_makes_its_cell_unknown() -> None:
+    known, unknown = Measured(Fraction(1), Fraction(1)), Measured(None, None, trouble="time")
+    assert "1 of 2 starts: time" in together([known, unknown], "max").trouble
+
+
+def test_infinite_values_together() -> None:
+    one, infinite = Measured(Fraction(1), Fraction(2)), Measured(None, None)
+    assert together([one, infinite], "min").shown() == Fraction(3, 2)
+    assert together([one, infinite], "max").is_infinite
+    assert together([one, infinite], "mean").is_infinite
+
+
+def test_a_lower_bound_alone_is_no_value() -> None:
+    only = Measured(Fraction(2), None)
+    assert not only.is_infinite
+    assert only.shown() is None
+    assert only.shown("low") == 2
+
+
+def test_counts_of_an_estimate() -> None:
+    assert values(table())[0][1].counts == estimated("0.1", "0.3").counts
