@@ -25,6 +25,7 @@ from surefoot.compile.emit.value import UNDEFINED, Truth, Value, Whole, literal,
 from surefoot.problem.environment import Array, Bool, Edge, Environment, Kind, Outcome, Update
 from surefoot.problem.term import TRUE, Apply, Const, Op, Term, Var
 
+_EXACT_IN_FLOAT32 = 2**24
 _POINTERS = "ptr noalias nocapture readonly %numbers, ptr noalias nocapture %out"
 
 
@@ -262,6 +263,26 @@ class Model:
         """until(numbers, out): is this a state that is not left?"""
         f = Function("until", _POINTERS)
         f.store("%out", "0", f.value(f"zext i1 {self._terms(f).truth(until).text} to i64"))
+        self._end(f)
+
+    def add_observe(self, observed: tuple[Term, ...]) -> None:
+        """observe(numbers, out): the terms as float32 numbers, each rounded once.
+
+        A conversion rounds correctly; so does the division of two numbers that are float32 numbers.
+        """
+        f = Function("observe", _POINTERS)
+        for i, term in enumerate(observed):
+            value = self._terms(f).value(term)
+            if isinstance(value, Truth):
+                rounded = f.value(f"uitofp i1 {value.text} to float")
+            else:
+                exact = number(value)
+                parts = (exact,) if isinstance(exact, Whole) else (exact.top, exact.bottom)
+                if len(parts) > 1 and any(max(-p.low, p.high) > _EXACT_IN_FLOAT32 for p in parts):
+                    raise Objection("a large quotient is observed")
+                floats = [f.value(f"sitofp i64 {part.text} to float") for part in parts]
+                rounded = floats[0] if len(floats) == 1 else f.value(f"fdiv float {floats[0]}, {floats[1]}")
+            f.store("%out", str(i), rounded, "float")
         self._end(f)
 
     def _quantities(self, quantities: Mapping[str, Term]) -> None:

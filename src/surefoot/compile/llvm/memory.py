@@ -123,7 +123,7 @@ class Memory:
         def address(name: str) -> int:
             return machine.address(name) if name in model.functions else 0
 
-        for name in ("unpack", "pack", "guards", "until", "labels", "quantities"):
+        for name in ("unpack", "pack", "guards", "until", "labels", "quantities", "observe"):
             self[Field[name.upper()]] = address(name)
         count, levels = len(self._arrays[Field.OUTCOME_WEIGHTS]), range(len(model.levels))
         self.put_list(

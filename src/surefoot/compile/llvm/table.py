@@ -121,6 +121,14 @@ class Field(IntEnum):
     WAITING = auto()  # lanes that need a decision
     WAITING_COUNT = auto()
     DECISIONS = auto()
+    OBSERVE = auto()
+    OBSERVATION = auto()  # scratch: one row
+    LAYERS = auto()  # inputs, groups of outputs, addresses of weights and biases, is there a ReLU
+    LAYER_COUNT = auto()
+    VALUES = auto()  # scratch: of a block of rows, before and after a layer
+    VALUE_ROOM = auto()
+    OUTPUT_COUNT = auto()
+    APPLICABLE = auto()  # only enabled actions are compared
 
 
 class Kernel(Function):

@@ -16,8 +16,7 @@ from surefoot.compile.llvm.table import Field
 from surefoot.compile.simulation.chain import Chain
 from surefoot.compile.simulation.draw import thresholds
 from surefoot.compile.simulation.node import DRAWN, GIVE_UP, NOTHING, Node
-from surefoot.compile.simulation.walk import LANE_SIZE
-from surefoot.compile.simulation.words import Lane
+from surefoot.compile.simulation.words import LANE_SIZE, Lane
 from surefoot.problem.environment import Environment
 from surefoot.problem.meaning.decision import Decision
 from surefoot.problem.policy import Policy

@@ -15,9 +15,8 @@ from surefoot.compile.llvm.memory import Memory
 from surefoot.compile.llvm.table import GROW_NODES, GROW_STATES, Field
 from surefoot.compile.simulation.draw import thresholds
 from surefoot.compile.simulation.node import NO_REWARD, OF_OUTCOMES, OF_STATE, PER_DECISION, PER_STEP
-from surefoot.compile.simulation.walk import LANE_SIZE
 from surefoot.compile.simulation.watched import DECISIONS, STEPS, Watched
-from surefoot.compile.simulation.words import Lane
+from surefoot.compile.simulation.words import LANE_SIZE, Lane
 from surefoot.problem.term import Const
 
 _FIRST_NODES = 1 << 16

@@ -22,11 +22,14 @@ from surefoot.compile.llvm.table import Field
 from surefoot.compile.llvm.wiring import wiring_of
 from surefoot.compile.simulation.asking import Asking
 from surefoot.compile.simulation.chain import Chain
+from surefoot.compile.simulation.forward import Forward, layers_of
 from surefoot.compile.simulation.interpreted import Interpreted
 from surefoot.compile.simulation.walk import NOT_FOLLOWED, kernel_text
 from surefoot.compile.simulation.watched import Counts, Runs, Watched, outward, reward_names, scale_of
 from surefoot.problem.environment import Arithmetic
 from surefoot.problem.names import DEADLOCKED, STALLED, chosen_action
+from surefoot.problem.network import Affine
+from surefoot.problem.policy import Choose, NeuralPolicy, Policy
 from surefoot.problem.problem import Problem
 from surefoot.problem.term import Term
 
@@ -68,6 +71,7 @@ class Compiled:
         quantities = {name: asked.terms[name] for name in of_state}
         rewards = (str(watched.reward),) if named else ()
         model = Model(environment, packing, rewards, marks, quantities, asked.facts)
+        layers = _network(problem.policy, model)
         self.interpreted = Interpreted(problem, watched, max_steps, starts, uniform=uniform, memo=memo)
         self.kernel = compiled(kernel_text(), cache, level=2)
         self.machine = compiled(model.text(), cache, level=0)  # a step is computed once and then looked up
@@ -84,10 +88,15 @@ class Compiled:
         if problem.policy is not None:
             self.asking = Asking(problem.policy, environment, packing, wiring.actions, self.chain, memo)
 
+        self.forward = None
+        if layers is not None:
+            self.forward = Forward(self.memory, *layers)
+        self.evaluations = 0
+
     @property
     def counts(self) -> Counts:
         by_interpreter = self.interpreted.counts
-        evaluations = 0 if self.asking is None else self.asking.evaluations
+        evaluations = self.evaluations + (0 if self.asking is None else self.asking.evaluations)
         return Counts(
             self.memory[Field.DECISIONS] + by_interpreter.decisions, evaluations + by_interpreter.evaluations
         )
@@ -117,14 +126,39 @@ class Compiled:
             elif not len(waiting := self.chain.waiting()):
                 break
             else:
-                assert self.asking is not None
-                self.asking.answer(waiting)
+                self._decide(len(waiting))
         reward_low, reward_high = outward(low, self.scale, up=False), outward(high, self.scale, up=True)
         for i in np.flatnonzero(outcome == NOT_FOLLOWED):
             one = self.interpreted.runs(seed, start, first + int(i), 1)
             outcome[i], steps[i] = one.outcome[0], one.steps[0]
             reward_low[i], reward_high[i] = one.reward_low[0], one.reward_high[0]
         return Runs(outcome, steps, reward_low, reward_high)
+
+    def _decide(self, count: int) -> None:
+        """For all lanes that wait; Python decides where machine code cannot."""
+        if self.forward is not None:
+            self.memory.call(self.kernel, "forward")
+            self.evaluations += count - self.memory[Field.WAITING_COUNT]
+        if len(waiting := self.chain.waiting()):
+            assert self.asking is not None
+            self.asking.answer(waiting)
+
+
+def _network(policy: Policy | None, model: Model) -> tuple[tuple[tuple[Affine, bool], ...], bool] | None:
+    """The layers of a network that machine code can ask, and whether it chooses among enabled actions only.
+
+    Then the model can also observe for it.
+    """
+    if not isinstance(policy, NeuralPolicy) or policy.choose not in (Choose.ARGMAX, Choose.ARGMAX_APPLICABLE):
+        return None
+    layers = layers_of(policy.network)
+    if layers is None:
+        return None
+    try:
+        model.add_observe(policy.observe)
+    except Objection:
+        return None
+    return layers, policy.choose is Choose.ARGMAX_APPLICABLE
 
 
 def _code(fact: str, actions: tuple[str, ...]) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from surefoot.compile.emit.text import OVERFLOWING, Function
 from surefoot.compile.llvm.store import store_functions
 from surefoot.compile.llvm.table import GROW_STATES, WAITS, Field, Kernel
+from surefoot.compile.simulation.forward import forward_text
 from surefoot.compile.simulation.node import (
     BAD,
     DRAWN,
@@ -29,19 +30,19 @@ from surefoot.compile.simulation.node import (
     put,
 )
 from surefoot.compile.simulation.watched import ENDED, FAILED, STALLED, SUCCEEDED, UNDECIDED
-from surefoot.compile.simulation.words import Lane, lane_of, random_functions
+from surefoot.compile.simulation.words import LANE_SIZE, Lane, lane_of, random_functions
 
-LANE_SIZE = 16
 NOT_FOLLOWED = -1  # an outcome: something is wrong there, or 64 bits are not enough
 _LONGEST_JUMP = 128  # steps; at the limit of steps runs go on without jumps
 _MODERATE = 1 << 60
+_ABSOLUTE = "declare float @llvm.fabs.f32(float)"
 _OVER = 16  # a status: the run is over
 
 
 def kernel_text() -> str:
     own = (_finish(), _over(), _possible(), _step(), _jump(), _settle(), _leave(), _walk(), _advance())
     functions = (*store_functions(), *random_functions(), *node_functions(), *own)
-    return "\n".join([OVERFLOWING, *(f.text() for f in functions), ""])
+    return "\n".join([OVERFLOWING, _ABSOLUTE, forward_text(), *(f.text() for f in functions), ""])
 
 
 def _finish() -> Function:

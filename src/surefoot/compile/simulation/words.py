@@ -9,6 +9,8 @@ from surefoot.compile.llvm.table import Field, Kernel
 from surefoot.compile.simulation.node import at_node, get, put
 from surefoot.work.philox import M0, M1, ROUNDS, W0, W1
 
+LANE_SIZE = 16
+
 
 class Lane(IntEnum):
     """A run under way."""

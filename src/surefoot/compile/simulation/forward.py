@@ -1,0 +1,241 @@
+"""Networks in machine code, bit for bit as the reference computes them, and the actions that they choose.
+
+`problem/meaning/inference.py` fixes the order of all operations: products are added up from the first input
+to the last, then the bias, nothing is fused. That leaves the rows of a batch and the outputs free: sixteen
+rows are worked on at a time, and six outputs of them are kept in registers. As nothing is rounded
+differently there is no error to be bounded, and nothing to be checked again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from surefoot.compile.emit.text import Function
+from surefoot.compile.llvm.memory import Memory
+from surefoot.compile.llvm.table import Field, Kernel
+from surefoot.compile.simulation.node import UNKNOWN, Node, at_node, get, has, put
+from surefoot.compile.simulation.words import LANE_SIZE, Lane
+from surefoot.problem.network import Activation, Affine, Array32, Network, Shape
+
+_ROWS = 16  # of a block: two vectors
+_GROUP = 6  # outputs that are computed together
+_VECTOR = "<8 x float>"
+_LAYER_SIZE = 5
+
+
+def layers_of(network: Network) -> tuple[tuple[Affine, bool], ...] | None:
+    """Its layers, each with whether a ReLU follows; None if there is anything else in it."""
+    found: list[tuple[Affine, bool]] = []
+    for number, node in enumerate(network.nodes):
+        match node:
+            case Affine(source) if source == number:
+                found.append((node, False))
+            case Activation(source, Shape.RELU) if source == number and found and not found[-1][1]:
+                found[-1] = (found[-1][0], True)
+            case _:
+                return None
+    return tuple(found) or None
+
+
+class Forward:
+    """The weights of a network where the kernel finds them."""
+
+    def __init__(self, memory: Memory, layers: tuple[tuple[Affine, bool], ...], applicable: bool) -> None:
+        self._arrays: list[Array32] = []
+        numbers: list[int] = []
+        for affine, relu in layers:
+            outputs, inputs = affine.weights.shape
+            groups = -(-outputs // _GROUP)
+            weights = np.zeros((groups * _GROUP, inputs), dtype=np.float32)
+            weights[:outputs] = affine.weights
+            bias = np.zeros(groups * _GROUP, dtype=np.float32)
+            bias[:outputs] = affine.bias
+            packed = np.ascontiguousarray(weights.reshape(groups, _GROUP, inputs).transpose(0, 2, 1))
+            self._arrays += [packed, bias]
+            numbers += [inputs, groups, packed.ctypes.data, bias.ctypes.data, relu]
+        widest = max(max(affine.weights.shape) for affine, _ in layers) + _GROUP
+        memory.put_list(Field.LAYERS, numbers)
+        memory[Field.LAYER_COUNT], memory[Field.VALUE_ROOM] = len(layers), widest * _ROWS
+        memory.put(Field.VALUES, np.zeros(2 * widest * _ROWS, dtype=np.float32))
+        memory.put(Field.OBSERVATION, np.zeros(layers[0][0].weights.shape[1], dtype=np.float32))
+        memory[Field.OUTPUT_COUNT] = layers[-1][0].weights.shape[0]
+        memory[Field.APPLICABLE] = applicable
+
+
+def forward_text() -> str:
+    functions = (_network(), _best(), _forward())
+    return "\n".join([_affine(), *(f.text() for f in functions)])
+
+
+def _affine() -> str:
+    """y = weights x + bias for sixteen rows, then perhaps a ReLU."""
+    read = "ptr noalias nocapture readonly"
+    return "\n".join(
+        [
+            f"define internal void @affine({read} %x, {read} %w, {read} %b, ptr noalias nocapture %y,"
+            " i64 %inputs, i64 %groups, i1 %relu) nounwind {",
+            "entry:",
+            "  br label %group",
+            "group:",
+            "  %g = phi i64 [0, %entry], [%g1, %done]",
+            "  %size = mul i64 %inputs, " + str(_GROUP),
+            "  %start = mul i64 %g, %size",
+            "  %wg = getelementptr float, ptr %w, i64 %start",
+            "  br label %inner",
+            *_inner(),
+            *_done(),
+            "  %g1 = add i64 %g, 1",
+            "  %more = icmp slt i64 %g1, %groups",
+            "  br i1 %more, label %group, label %end",
+            "end:",
+            "  ret void",
+            "}",
+        ]
+    )
+
+
+def _splat(name: str, scalar: str) -> Iterator[str]:
+    yield f"  %{name}i = insertelement {_VECTOR} poison, float {scalar}, i64 0"
+    yield f"  %{name} = shufflevector {_VECTOR} %{name}i, {_VECTOR} poison, <8 x i32> zeroinitializer"
+
+
+def _inner() -> Iterator[str]:
+    """One input: its product with the weight of each output, added to each sum."""
+    sums = [(t, h) for t in range(_GROUP) for h in range(2)]
+    yield "inner:"
+    yield "  %i = phi i64 [0, %group], [%i1, %inner]"
+    for t, h in sums:
+        yield f"  %a{t}_{h} = phi {_VECTOR} [zeroinitializer, %group], [%s{t}_{h}, %inner]"
+    yield f"  %row = mul i64 %i, {_ROWS}"
+    yield "  %xp = getelementptr float, ptr %x, i64 %row"
+    yield "  %xq = getelementptr float, ptr %xp, i64 8"
+    yield f"  %x0 = load {_VECTOR}, ptr %xp, align 4"
+    yield f"  %x1 = load {_VECTOR}, ptr %xq, align 4"
+    yield f"  %column = mul i64 %i, {_GROUP}"
+    yield "  %wp = getelementptr float, ptr %wg, i64 %column"
+    for t in range(_GROUP):
+        yield f"  %wp{t} = getelementptr float, ptr %wp, i64 {t}"
+        yield f"  %wl{t} = load float, ptr %wp{t}, align 4"
+        yield from _splat(f"w{t}", f"%wl{t}")
+        for h in range(2):
+            yield f"  %p{t}_{h} = fmul {_VECTOR} %w{t}, %x{h}"
+            yield f"  %s{t}_{h} = fadd {_VECTOR} %a{t}_{h}, %p{t}_{h}"
+    yield "  %i1 = add i64 %i, 1"
+    yield "  %again = icmp slt i64 %i1, %inputs"
+    yield "  br i1 %again, label %inner, label %done"
+
+
+def _done() -> Iterator[str]:
+    yield "done:"
+    yield f"  %first = mul i64 %g, {_GROUP}"
+    for t in range(_GROUP):
+        yield f"  %o{t} = add i64 %first, {t}"
+        yield f"  %bp{t} = getelementptr float, ptr %b, i64 %o{t}"
+        yield f"  %bl{t} = load float, ptr %bp{t}, align 4"
+        yield from _splat(f"b{t}", f"%bl{t}")
+        yield f"  %yr{t} = mul i64 %o{t}, {_ROWS}"
+        for h in range(2):
+            yield f"  %t{t}_{h} = fadd {_VECTOR} %s{t}_{h}, %b{t}"
+            yield f"  %n{t}_{h} = fcmp olt {_VECTOR} %t{t}_{h}, zeroinitializer"
+            yield f"  %z{t}_{h} = select <8 x i1> %n{t}_{h}, {_VECTOR} zeroinitializer, {_VECTOR} %t{t}_{h}"
+            yield f"  %r{t}_{h} = select i1 %relu, {_VECTOR} %z{t}_{h}, {_VECTOR} %t{t}_{h}"
+            yield f"  %yo{t}_{h} = add i64 %yr{t}, {8 * h}"
+            yield f"  %yp{t}_{h} = getelementptr float, ptr %y, i64 %yo{t}_{h}"
+            yield f"  store {_VECTOR} %r{t}_{h}, ptr %yp{t}_{h}, align 4"
+
+
+def _network() -> Function:
+    """All layers for the block in VALUES; where the outputs are, 0 or 1."""
+    f = Kernel("network", internal=False)
+    side, room = f.variable("0"), f.field(Field.VALUE_ROOM)
+    with f.count("0", f.field(Field.LAYER_COUNT)) as n:
+        layer = f.at(f.address(Field.LAYERS), f.mul(n, str(_LAYER_SIZE)))
+        other = f.sub("1", f.get(side))
+        here = f.at(f.address(Field.VALUES), f.mul(f.get(side), room), "float")
+        there = f.at(f.address(Field.VALUES), f.mul(other, room), "float")
+        inputs, groups = f.load(layer, "0"), f.load(layer, "1")
+        weights, bias = (f.value(f"inttoptr i64 {f.load(layer, i)} to ptr") for i in ("2", "3"))
+        relu = f.compare("ne", f.load(layer, "4"), "0")
+        f.do(
+            f"call void @affine(ptr {here}, ptr {weights}, ptr {bias}, ptr {there}, i64 {inputs}, "
+            f"i64 {groups}, i1 {relu})"
+        )
+        f.set(side, other)
+    f.do(f"ret i64 {f.get(side)}")
+    return f
+
+
+def _best() -> Function:
+    """The action of a row: the largest output, the lowest of equals; UNKNOWN if an output is not finite."""
+    f = Kernel("best", ", i64 %side, i64 %row, i64 %mask")
+    room = f.field(Field.VALUE_ROOM)
+    outputs = f.at(f.address(Field.VALUES), f.add(f.mul("%side", room), "%row"), "float")
+    largest = f.value("alloca float")
+    f.do(f"store float 0.0, ptr {largest}")
+    found = f.variable(str(UNKNOWN))
+    every = f.compare("eq", f.field(Field.APPLICABLE), "0")
+    with f.count("0", f.field(Field.OUTPUT_COUNT)) as k:
+        value = f.load(outputs, f.mul(k, str(_ROWS)), "float")
+        size = f.value(f"call float @llvm.fabs.f32(float {value})")
+        infinite = f.value(f"fcmp uge float {size}, 0x7FF0000000000000")
+        f.fail(infinite, UNKNOWN)
+        bit = f.value(f"and i64 {f.value(f'lshr i64 %mask, {k}')}, 1")
+        allowed = f.value(f"or i1 {every}, {f.compare('ne', bit, '0')}")
+        first = f.compare("slt", f.get(found), "0")
+        more = f.value(f"fcmp ogt float {value}, {f.value(f'load float, ptr {largest}')}")
+        better = f.value(f"and i1 {allowed}, {f.value(f'or i1 {first}, {more}')}")
+        with f.when(better):
+            f.set(found, k)
+            f.do(f"store float {value}, ptr {largest}")
+    f.do(f"ret i64 {f.get(found)}")
+    return f
+
+
+def _forward() -> Function:
+    """Decide for the lanes in WAITING; those that are left over keep their place in it."""
+    f = Kernel("forward", internal=False)
+    waiting, count, values = f.address(Field.WAITING), f.field(Field.WAITING_COUNT), f.address(Field.VALUES)
+    left, start = f.variable("0"), f.variable("0")
+    with f.loop() as done:
+        f.leave(f.compare("sge", f.get(start), count), done)
+        rest = f.sub(count, f.get(start))
+        rows = f.value(f"select i1 {f.compare('slt', rest, str(_ROWS))}, i64 {rest}, i64 {_ROWS}")
+        bad = f.variable("0")
+        with f.count("0", rows) as r:
+            lane = _lane(f, f.load(waiting, f.add(f.get(start), r)))
+            observed = f.address(Field.OBSERVATION)
+            packed = f.at(f.address(Field.STATES), f.mul(get(f, lane, Lane.STATE), f.field(Field.WORDS)))
+            f.call(f.address(Field.UNPACK), packed, f.address(Field.NUMBERS))
+            status = f.call(f.address(Field.OBSERVE), f.address(Field.NUMBERS), observed)
+            with f.when(f.compare("ne", status, "0")):
+                f.set(bad, f.value(f"or i64 {f.get(bad)}, {f.value(f'shl i64 1, {r}')}"))
+            with f.count("0", f.load(f.address(Field.LAYERS), "0")) as i:
+                value = f.load(observed, i, "float")
+                f.store(values, f.add(f.mul(i, str(_ROWS)), r), value, "float")
+        side = f.own("network")
+        with f.count("0", rows) as r:
+            which = f.load(waiting, f.add(f.get(start), r))
+            lane = _lane(f, which)
+            node = at_node(f, f.load(f.address(Field.NODE_OF), get(f, lane, Lane.STATE)))
+            mask, action = get(f, node, Node.MASK), f.variable(str(UNKNOWN))
+            with f.when(f.value(f"xor i1 {has(f, f.value(f'lshr i64 {f.get(bad)}, {r}'), 1)}, true")):
+                f.set(action, f.own("best", side, r, mask))
+            put(f, lane, Lane.DECISION, f.get(action))
+            with f.when(f.compare("slt", f.get(action), "0")):
+                f.store(waiting, f.get(left), which)
+                f.set(left, f.add(f.get(left), "1"))
+            with f.when(f.compare("sge", f.get(action), "0")):
+                put(f, node, Node.DECISION, f.get(action))
+                enabled = has(f, f.value(f"lshr i64 {mask}, {f.get(action)}"), 1)
+                put(f, node, Node.STALLS, f.value(f"zext i1 {f.value(f'xor i1 {enabled}, true')} to i64"))
+                put(f, node, Node.CHOSEN, f.value(f"shl i64 1, {f.get(action)}"))
+        f.set(start, f.add(f.get(start), rows))
+    f.put(Field.WAITING_COUNT, f.get(left))
+    f.do("ret i64 0")
+    return f
+
+
+def _lane(f: Kernel, number: str) -> str:
+    return f.at(f.address(Field.LANES), f.mul(number, str(LANE_SIZE)))

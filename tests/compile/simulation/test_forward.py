@@ -1,0 +1,95 @@
+"""Networks in machine code have the outputs of the reference, bit for bit."""
+
+import ctypes
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from surefoot.compile.llvm.table import Field
+from surefoot.compile.simulation import Simulator, Watched, simulate
+from surefoot.compile.simulation.compiled import Compiled
+from surefoot.compile.simulation.forward import layers_of
+from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
+from surefoot.problem.meaning.inference import infer
+from surefoot.problem.network import Activation, Affine, Network, Shape, dense
+from surefoot.problem.policy import Choose, NeuralPolicy
+from surefoot.problem.problem import Problem
+from surefoot.problem.property import Never
+from surefoot.problem.term import FALSE, Term, Var, equal
+
+X = Var("x")
+
+
+def random_network(rng: np.random.Generator, widths: list[int]) -> Network:
+    layers = []
+    for inputs, outputs in pairwise(widths):
+        scale = 10.0 ** rng.uniform(-3, 3)
+        weights = (rng.normal(size=(outputs, inputs)) * scale).astype(np.float32)
+        layers.append((weights, rng.normal(size=outputs).astype(np.float32)))
+    return dense(layers)
+
+
+def simulator(network: Network, observe: tuple[Term, ...], choose: Choose = Choose.ARGMAX) -> Simulator:
+    """An environment with one edge per output; the odd ones are not always enabled."""
+    labels = tuple(f"a{i}" for i in range(network.outputs))
+    guards = [X % 5 < 4 if i % 2 else X >= 0 for i in range(network.outputs)]
+    moves = [(Outcome(updates=(Update(X, (X + i) % 50),)),) for i in range(network.outputs)]
+    edges = tuple(Edge(action=a, guard=g, outcomes=m) for a, g, m in zip(labels, guards, moves, strict=True))
+    line = Environment("line", (Variable("x", Int(0, 50)),), equal(X, 7), (Component("c", edges),))
+    asked = Problem("line", line, NeuralPolicy(network, observe, labels, choose), Never(FALSE))
+    return simulate(asked, Watched(equal(X, 50)), max_steps=40, tier="llvm", memo=False)
+
+
+@pytest.mark.parametrize("widths", [[1, 1], [4, 64, 64, 9], [3, 5, 7, 2], [15, 13, 6], [17, 12, 18, 61]])
+def test_outputs(widths: list[int]) -> None:
+    rng = np.random.default_rng(len(widths) + widths[0])
+    network = random_network(rng, widths)
+    fast = simulator(network, (X,) * widths[0])._simulation
+    assert isinstance(fast, Compiled)
+    assert fast.forward is not None
+    memory = fast.memory
+    for _ in range(5):
+        rows = (rng.normal(size=(16, widths[0])) * 10.0 ** rng.uniform(-4, 4)).astype(np.float32)
+        values = memory.array(Field.VALUES).reshape(2, -1)
+        values[0, : 16 * widths[0]] = rows.T.ravel()
+        side = memory.call(fast.kernel, "network")
+        found = values[side, : 16 * widths[-1]].reshape(widths[-1], 16).T
+        assert np.array_equal(found, infer(network, rows))
+
+
+def observed(fast: Compiled, numbers: list[int], count: int) -> list[float]:
+    call = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)(fast.machine.address("observe"))
+    given, out = np.array(numbers, dtype=np.int64), np.zeros(count, dtype=np.float32)
+    assert call(given.ctypes.data, out.ctypes.data) == 0
+    return [float(v) for v in out]
+
+
+def test_observations_are_rounded_once() -> None:
+    terms = (X, X / 3, -X / 7, X * 33_554_433, equal(X, 7), (X - 9) / (X + 1))
+    network = random_network(np.random.default_rng(0), [len(terms), 3])
+    fast = simulator(network, terms)._simulation
+    assert isinstance(fast, Compiled)
+    for x in range(51):
+        expected = [x, x / 3, -x / 7, x * 33_554_433, x == 7, (x - 9) / (x + 1)]
+        assert observed(fast, [x], len(terms)) == [float(np.float32(v)) for v in expected]
+
+
+@pytest.mark.parametrize("choose", [Choose.ARGMAX, Choose.ARGMAX_APPLICABLE])
+def test_ties_go_to_the_lowest_output(choose: Choose) -> None:
+    network = dense([(np.zeros((4, 1), dtype=np.float32), np.array([1, 2, 2, 2], dtype=np.float32))])
+    runs = simulator(network, (X,), choose).runs(0, None, 0, 3)
+    stalls = choose is Choose.ARGMAX  # a1 is not enabled where x % 5 is 4: at 9
+    assert runs.outcome.tolist() == [3 if stalls else 2] * 3
+    assert runs.steps.tolist() == [2 if stalls else 40] * 3
+
+
+def test_other_networks_are_left_to_python() -> None:
+    plain = random_network(np.random.default_rng(1), [1, 4, 2])
+    assert layers_of(plain) is not None
+    for node in (Activation(3, Shape.TANH), Activation(1, Shape.RELU), Affine(0, *_square(1))):
+        assert layers_of(Network(1, (*plain.nodes, node))) is None
+
+
+def _square(size: int) -> tuple[np.ndarray, np.ndarray]:
+    return np.ones((size, size), dtype=np.float32), np.zeros(size, dtype=np.float32)
