@@ -141,7 +141,7 @@ def test_native_is_asked_first_where_the_network_is_wide_and_nothing_is_whole() 
     network = dense([([[1.0] * 8], [0.0]), ([[1.0]], [0.0])])
     wide = replace(wide, policy=NeuralPolicy(network, (X,) * 8, choose=Choose.VALUE))
     for problem, first in ((wide, "native"), (single(1.0, wide.property), "milp"), (counter(), "milp")):
-        engines = able(problem, portfolio())
+        engines = [e for e in able(problem, portfolio()) if hasattr(e, "solver")]
         assert [e.name for e in engines] == ["bmc", "induction"]
         assert all(getattr(e, "solver", None).name == first for e in engines)  # type: ignore[union-attr]
     assert choose(counter(), [Bmc(Native()), Bmc()]) == Bmc(Native())  # in the order given

@@ -39,6 +39,7 @@ LEAST_SECONDS = 10.0  # for a proof, on top of so many times the time of the sea
 TIMES = 4.0
 IN_REALS = "proved for exact real arithmetic only"
 LONGEST = 8  # for an argument that no engine has asked for
+Beside = Proved | Violated | Holds | Unknown  # verdicts with which something else may have been found
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,21 @@ def certify(
     budget: Budget,
 ) -> Evidence:
     """Replay what claims a violation, check what claims a proof; without that neither is an answer."""
+    checked = _certified(problem, verdict, solver, source, inputs, budget)
+    beside = verdict.artifact if isinstance(verdict, Beside) else None
+    if beside is None or not isinstance(checked.verdict, Beside):
+        return checked
+    return replace(checked, verdict=replace(checked.verdict, artifact=beside))
+
+
+def _certified(
+    problem: Problem,
+    verdict: Verdict,
+    solver: str,
+    source: Mapping[str, object],
+    inputs: Mapping[str, str],
+    budget: Budget,
+) -> Evidence:
     match verdict:
         case Violated(trace) if trace.recurrence:
             return _recurring(problem, trace, inputs, budget)

@@ -12,7 +12,8 @@ import click
 
 from surefoot.engines import ENGINES
 from surefoot.engines.protocol import Engine
-from surefoot.errors import InvalidProblem, did_you_mean
+from surefoot.errors import InvalidProblem, SurefootError, did_you_mean
+from surefoot.formats.conditions import read_conditions
 from surefoot.run import PREFERRED
 from surefoot.solve import SOLVERS
 from surefoot.solve.protocol import Solver
@@ -34,11 +35,26 @@ class Positive(click.ParamType):  # type: ignore[type-arg]
         return number
 
 
+class Conditions(click.ParamType):  # type: ignore[type-arg]
+    """Conditions over the state, from a text or from a file: one a line, or with `;` between them."""
+
+    name = "FILE|TEXT"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if isinstance(value, tuple):
+            return value
+        try:
+            return read_conditions(value)
+        except SurefootError as error:
+            self.fail(str(error), param, ctx)
+
+
 TYPES: dict[str, Any] = {
     "int | None": click.IntRange(min=0),
     "int": click.IntRange(min=0),
     "float": float,
     "Fraction": Positive(),
+    "tuple[Term, ...]": Conditions(),
 }
 
 

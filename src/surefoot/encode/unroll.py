@@ -99,7 +99,7 @@ class Encoded:
         in_float64 = environment.arithmetic is Arithmetic.FLOAT64
         initial = {
             name: value_of(kind, system.layout.trees[name], assignment, 0, in_float64)
-            for name, kind in _state_kinds(environment)
+            for name, kind in state_kinds(environment)
         }
         moves = []
         for step in range(self.steps):
@@ -198,7 +198,7 @@ def _declared(kinds: Kinds, step: int) -> list[Quantity]:
     return [Quantity(f"{name}@{step}", kind) for name, kind in kinds.items()]
 
 
-def _state_kinds(environment: Environment) -> Iterator[tuple[str, Kind]]:
+def state_kinds(environment: Environment) -> Iterator[tuple[str, Kind]]:
     """What a state maps to values: the variables, and the location of every component that has several."""
     yield from ((v.name, v.kind) for v in environment.variables)
     for component in environment.components:

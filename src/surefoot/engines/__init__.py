@@ -3,6 +3,7 @@
 from surefoot.engines.bmc import Bmc
 from surefoot.engines.explicit import Explicit
 from surefoot.engines.induction import Induction
+from surefoot.engines.predicates import Predicates
 from surefoot.engines.protocol import Engine
 from surefoot.engines.recurrence import Recurrence
 
@@ -11,4 +12,5 @@ ENGINES: dict[str, type[Engine]] = {
     "induction": Induction,
     "recurrence": Recurrence,
     "explicit": Explicit,
+    "predicates": Predicates,
 }

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from surefoot.problem.show import show
 from surefoot.problem.term import Const
-from surefoot.verdict.artifact import Invariant, TippingPoint, Trial
+from surefoot.verdict.artifact import AbstractGraph, Invariant, TippingPoint, Trial
 from surefoot.verdict.verdict import Holds, Proved
+from surefoot.verdict.words import counted
 
 
 def found_lines(artifact: object) -> list[str]:
-    """The evidence of a tipping point or an invariant, one line each."""
+    """The evidence of a tipping point, an invariant or an abstraction, one line each."""
     match artifact:
         case TippingPoint():
             return _tipping_point(artifact)
         case Invariant():
             return _invariant(artifact)
+        case AbstractGraph():
+            return _graph(artifact)
         case _:
             return []
 
@@ -55,4 +60,21 @@ def _invariant(found: Invariant) -> list[str]:
         word = "certified" if obligation.certified else "not certified"
         lines.append(f"checked   {obligation.name} ({word}, {obligation.seconds:.2f} s)")
     lines += [f"tried     {text}: {outcome}" for text, outcome in found.candidates[-6:]]
+    return lines
+
+
+def _graph(found: AbstractGraph) -> list[str]:
+    starts, unsafe = sum(s.start for s in found.states), sum(s.unsafe for s in found.states)
+    sizes = f"{counted(len(found.states), 'abstract state')} ({counted(starts, 'start')}, {unsafe} unsafe)"
+    steps = counted(len(found.edges), "transition")
+    more = "" if found.complete else "; not all that can be reached"
+    lines = [f"graph     {sizes}, {steps}, {counted(len(found.predicates), 'predicate')}{more}"]
+    for test in found.tests:
+        lines.append(
+            f"tests     {test.kind}: {test.number} asked, {test.possible} possible, {test.seconds:.2f} s"
+        )
+    reasons = Counter(why for why, _ in found.refinements)
+    if reasons:
+        told = ", ".join(f"{why} {number}" for why, number in sorted(reasons.items()))
+        lines.append(f"refined   {counted(len(found.refinements), 'time')}: {told}")
     return lines

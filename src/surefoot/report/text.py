@@ -43,6 +43,8 @@ def render(problem: Problem, result: Result) -> str:
     asked = shorten(show_property(problem.property), LONGEST)  # with a map inside it may fill pages
     lines = [f"{headline(result)}: {asked}", f"  problem   {result.problem}"]
     lines += [f"  {line}" for line in evidence(problem, result)]
+    if isinstance(result.verdict, Proved | Violated | Holds | Unknown):
+        lines += [f"  {line}" for line in found_lines(result.verdict.artifact)]
     lines.append(f"  engine    {result.engine}")
     lines.append(f"  meaning   {result.arithmetic}; seed {result.seed}; {result.seconds:.2f} s")
     if type(problem.property) in FINITE_RUNS:

@@ -1,4 +1,4 @@
-"""What a search finds: a tipping point or an invariant, with every question that was asked on the way."""
+"""What a search finds: a tipping point, an invariant or an abstract graph, with what was asked on the way."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
+from surefoot.problem.semantics import State
 from surefoot.problem.term import Term
 from surefoot.verdict.verdict import Holds, Proved, Reason, Vacuous, Verdict, Violated
 
@@ -63,6 +64,42 @@ class Invariant:
     condition: Term
     obligations: tuple[Obligation, ...]  # re-checked from scratch
     candidates: tuple[tuple[str, str], ...]  # what was tried, and what became of it
+
+
+@dataclass(frozen=True, slots=True)
+class AbstractState:
+    """All states with these locations and these truth values of the predicates, in their order."""
+
+    locations: tuple[tuple[str, str], ...]  # component and location, where a component has several
+    values: tuple[bool, ...]
+    start: bool
+    unsafe: bool
+    distance: int  # steps from a start
+    witness: State  # one of its states
+
+
+@dataclass(frozen=True, slots=True)
+class Tests:
+    """How many questions of a kind were asked, how many were answered with yes, and how long it took."""
+
+    kind: str
+    number: int
+    possible: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class AbstractGraph:
+    """The reachable abstract states of a policy and the steps between them."""
+
+    predicates: tuple[Term, ...]
+    states: tuple[AbstractState, ...]
+    edges: tuple[tuple[int, str, int], ...]  # from, action, to
+    means: str  # how the tests were answered
+    exact: bool  # every edge is one of some state; else there may be more edges than that
+    tests: tuple[Tests, ...] = ()
+    refinements: tuple[tuple[str, Term], ...] = ()  # why a path was spurious, and the predicate that followed
+    complete: bool = True  # every reachable abstract state is there
 
 
 def answered(verdict: Verdict, certified: bool) -> Answer:

@@ -51,12 +51,14 @@ class Proved:
 
     certificate: Certificate
     arithmetic: str = "proved"
+    artifact: object = field(default=None, compare=False)  # what was found beside the answer
 
 
 @dataclass(frozen=True, slots=True)
 class Violated:
     trace: Trace
     certificate: Certificate | None = None  # of what cannot be replayed: that a run stays in a recurrence set
+    artifact: object = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +67,13 @@ class Argument:
 
     `unrolled`: no run of 0, 1, … steps violates it, and unless the property itself stops at `steps` there is
     no run of that length (that matters). `induction`: k = `steps`; of `good` states in a row one is good.
+    `invariant`: a condition that holds at the start, that no step leaves, and that excludes what is bad.
     """
 
     kind: str
     steps: int
     good: int | None = None
+    invariant: Term | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +85,7 @@ class Holds:
     as_asked: bool  # the property itself asked for no more than this bound
     how: str = ""  # the argument in a few words, where it is more than "every run was looked at"
     argument: Argument | None = field(default=None, compare=False)
+    artifact: object = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +147,7 @@ class Unknown:
     detail: str
     holds_up_to: int | None = None  # partial knowledge: no violation within this many steps
     uncertified_by: str = ""  # ... on whose word
+    artifact: object = field(default=None, compare=False)
 
 
 Verdict: TypeAlias = Proved | Violated | Holds | Estimated | Exact | Found | PerStart | Vacuous | Unknown

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from surefoot.cli.engine_options import build_engines, engine_flags
+from surefoot.cli.graph_file import check_graph, write_graph
 from surefoot.cli.model import Loaded, load_model, model_flags
 from surefoot.cli.output import check_writable, positive, write, write_certificate
 from surefoot.cli.progress import progress
@@ -48,6 +49,11 @@ from surefoot.work.budget import Budget
 @click.option(
     "--certificate", metavar="FILE", help="Write the certificate of a proof (one property; .gz packs it)."
 )
+@click.option(
+    "--graph",
+    metavar="FILE",
+    help="Write the abstract graph of `predicates` as .dot or .json.",
+)
 @click.option("--abstract", metavar="keep=…|free=…|auto", help="Prove with fewer inputs of the network.")
 @click.option(
     "--assume-invariant",
@@ -65,6 +71,7 @@ def check(
     json_path: str | None,
     report: str | None,
     certificate: str | None,
+    graph: str | None,
     abstract: str | None,
     assume_invariant: Path | None,
     quiet: bool,
@@ -85,9 +92,11 @@ def check(
     study = str(model).partition("/")[0] if names_study(str(model)) else None
     loaded = of_study(str(model), wiring) if study else load_model(model, **wiring)
     check_writable(certificate, [model, *map(Path, loaded.inputs)], "--certificate")
-    if certificate is not None and len(loaded.problems) > 1:
-        fix = "name one with --property"
-        raise InvalidProblem("a certificate is about one property", fix=fix, where="--certificate")
+    check_graph(graph, [model, *map(Path, loaded.inputs)])
+    for what, option, given in (("certificate", "--certificate", certificate), ("graph", "--graph", graph)):
+        if given is not None and len(loaded.problems) > 1:
+            fix = "name one with --property"
+            raise InvalidProblem(f"a {what} is about one property", fix=fix, where=option)
     engines = build_engines(engine_name, options, dump_queries)
     results: list[tuple[Problem, Result]] = []
     with progress(quiet) as tell:
@@ -107,6 +116,10 @@ def check(
                 break
     if certificate is not None:
         told = write_certificate(results[0][1].verdict, certificate)
+        if not quiet:
+            print(told, file=sys.stderr)
+    if graph is not None:
+        told = write_graph(results[0][1].verdict, graph)
         if not quiet:
             print(told, file=sys.stderr)
     return write(results, json_path, quiet, report)

@@ -1,13 +1,13 @@
-"""What a search found, as JSON data: tipping points and invariants with the questions that were asked."""
+"""What a search found, as JSON data: tipping points, invariants and abstract graphs, with what was asked."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from surefoot.formats.result_json.values import exact_text, plain
+from surefoot.formats.result_json.values import exact_text, plain, value_to
 from surefoot.problem.show import show
-from surefoot.verdict.artifact import Invariant, Obligation, TippingPoint, Trial
+from surefoot.verdict.artifact import AbstractGraph, Invariant, Obligation, TippingPoint, Trial
 from surefoot.verdict.verdict import Proved, Verdict
 
 Write = Callable[[Verdict], dict[str, Any]]
@@ -20,6 +20,8 @@ def artifact_data(artifact: object, write: Write) -> dict[str, Any]:
             return {"artifact": _tipping_point(artifact, write)}
         case Invariant():
             return {"artifact": _invariant(artifact, write)}
+        case AbstractGraph():
+            return {"artifact": abstract_graph(artifact)}
     try:
         return {"artifact": plain(artifact)}
     except TypeError:
@@ -72,4 +74,33 @@ def _obligation(obligation: Obligation, write: Write) -> dict[str, Any]:
         "certified": obligation.certified,
         "seconds": obligation.seconds,
         "verdict": write(obligation.verdict),
+    }
+
+
+def abstract_graph(found: AbstractGraph) -> dict[str, Any]:
+    """States are numbered by their place in the list; truth values stand in the order of the predicates."""
+    states = [
+        {
+            "locations": dict(state.locations),
+            "values": list(state.values),
+            "start": state.start,
+            "unsafe": state.unsafe,
+            "distance": state.distance,
+            "witness": {name: value_to(value) for name, value in state.witness.items()},
+        }
+        for state in found.states
+    ]
+    return {
+        "kind": "abstract graph",
+        "predicates": [show(p) for p in found.predicates],
+        "states": states,
+        "edges": [{"from": source, "action": label, "to": target} for source, label, target in found.edges],
+        "means": found.means,
+        "exact": found.exact,
+        "complete": found.complete,
+        "tests": [
+            {"kind": t.kind, "number": t.number, "possible": t.possible, "seconds": round(t.seconds, 6)}
+            for t in found.tests
+        ],
+        "refinements": [{"because": why, "predicate": show(p)} for why, p in found.refinements],
     }

@@ -88,6 +88,11 @@ def result_to_json(result: Result, annotations: Sequence[Annotation | None] = ()
 
 
 def _verdict(verdict: Verdict) -> dict[str, Any]:
+    beside = verdict.artifact if isinstance(verdict, Proved | Violated | Holds | Unknown) else None
+    return _answer(verdict) | ({} if beside is None else artifact_data(beside, _verdict))
+
+
+def _answer(verdict: Verdict) -> dict[str, Any]:
     match verdict:
         case Proved(certificate, arithmetic):
             return {"kind": "proved", "arithmetic": arithmetic, "certificate": _certificate(certificate)}

@@ -1,0 +1,130 @@
+"""Policy predicate abstraction (Vinzent and Hoffmann 2021), with refinement (Vinzent, Sharma, Hoffmann 2023).
+
+Abstract states are combinations of locations and truth values of predicates. There is a step from one to
+another if some state of the first has one, under an action that the policy may pick there, into a state of
+the second; any action within the rounding error of the best output counts. If no unsafe abstract state can be
+reached from an abstract start the property holds (Proposition 3). The search from the starts is the paper's;
+how its tests are answered differs: where all states can be looked at once the exact relation is read off a
+table (`table`, `partition`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from surefoot.encode.system import objection as encoding_objection
+from surefoot.engines.predicates.graph import labels_of, tabulated_graph, trace_along
+from surefoot.engines.predicates.moves import Dynamics, dynamics
+from surefoot.engines.predicates.partition import Concrete, explore, sure
+from surefoot.engines.predicates.refinement import Abstraction, abstraction, refine
+from surefoot.engines.predicates.table import OutOfTime, Table, size, tabulate
+from surefoot.errors import SurefootError, Unsupported
+from surefoot.problem.problem import Problem
+from surefoot.problem.property import Never
+from surefoot.problem.term import Term
+from surefoot.verdict.artifact import AbstractGraph, Tests
+from surefoot.verdict.verdict import Holds, Reason, Trace, Unknown, Vacuous, Verdict, Violated
+from surefoot.verdict.words import counted
+from surefoot.work.budget import Budget
+
+TABULATED = 5_000_000  # states that are looked at one by one
+
+
+@dataclass(frozen=True, slots=True)
+class Predicates:
+    name: ClassVar[str] = "predicates"
+
+    predicates: tuple[Term, ...] = ()
+    """Conditions over the state to begin with."""
+    fixed: bool = False
+    """Keep to the given predicates: no refinement, and the whole reachable abstraction is built."""
+    max_predicates: int = 300
+    """Give up refining beyond so many."""
+
+    def objection(self, problem: Problem) -> str | None:
+        if not isinstance(problem.property, Never) or problem.property.steps is not None:
+            return "predicates shows that a condition is never met, in runs of any length"
+        if problem.policy is None:
+            return "predicates needs a policy; this problem has none"
+        if problem.environment.controls:
+            return "predicates takes policies that pick actions; this one sets controls"
+        if (why := encoding_objection(problem)) is not None:
+            return why
+        try:
+            model = dynamics(problem)
+            for predicate in self.predicates:
+                model.expanded(predicate)
+        except SurefootError as error:
+            return str(error)
+        if size(model) > TABULATED:
+            return f"predicates looks at all states; there are more than {TABULATED}"
+        return None
+
+    def check(self, problem: Problem, budget: Budget) -> Verdict:
+        try:
+            return _tabulated(self, dynamics(problem), budget)
+        except OutOfTime:
+            return Unknown(Reason.TIMEOUT, "the budget ended before all states were looked at")
+        except Unsupported as why:
+            return Unknown(Reason.INCOMPLETE, str(why))
+
+
+def _tabulated(engine: Predicates, model: Dynamics, budget: Budget) -> Verdict:
+    begun = budget.elapsed()
+    table = tabulate(model, budget)
+    tests = (Tests("steps from a table", len(table), len(table.sources), budget.elapsed() - begun),)
+    if not table.starts.size:
+        return Vacuous("there is no start state")
+    unsafe = table.bad | table.trouble
+    found = abstraction(table, unsafe, engine.predicates)
+    concrete = explore(table)
+    if not engine.fixed and not (concrete.reached & unsafe).any():
+        stopped = refine(found, budget, engine.max_predicates)
+    else:
+        stopped = None
+    graph = tabulated_graph(table, found.shown, found.parts, found.reached, tests)
+    graph = replace(graph, refinements=tuple(found.refinements))
+    if (concrete.reached & table.bad).any():
+        return _violation(table, concrete, graph)
+    if (concrete.reached & table.trouble).any():
+        what = "a run comes to a state in which the model has no value, or leaves the range of a variable"
+        return Unknown(Reason.INCOMPLETE, what, artifact=graph)
+    if model.doubts:
+        return Unknown(Reason.NUMERICS, "; ".join(model.doubts), artifact=graph)
+    return _holds(engine, found, graph, stopped)
+
+
+def _holds(engine: Predicates, found: Abstraction, graph: AbstractGraph, stopped: str | None) -> Verdict:
+    if found.is_safe:
+        sizes = f"{counted(len(graph.states), 'state')} and {counted(len(graph.predicates), 'predicate')}"
+        how = f"by a predicate abstraction with {sizes}"
+        return Holds(None, engine.name, as_asked=True, how=how, artifact=graph)
+    if stopped is None:
+        unsafe = sum(s.unsafe for s in graph.states)
+        what = (
+            f"{unsafe} of {len(graph.states)} abstract states are unsafe, though no run reaches a bad state"
+        )
+        return Unknown(Reason.INCOMPLETE, f"{what}; leave out --fixed to refine", artifact=graph)
+    how = f"all {len(found.table)} states were looked at, but {stopped}"
+    return Holds(None, engine.name, as_asked=True, how=how, artifact=graph)
+
+
+def _violation(table: Table, concrete: Concrete, graph: AbstractGraph) -> Verdict:
+    """A run to a bad state; first one on which rounding has no bearing."""
+    _, labels = labels_of(table.dynamics.steps)
+    why = ""
+    for way in (explore(table, sure(table, labels)), concrete):
+        goals = np.flatnonzero(way.reached & table.bad)
+        if goals.size:
+            start, edges = way.path(table, int(goals[0]))
+            numbers = [start, *(int(table.targets[e]) for e in edges)]
+            taken = [table.dynamics.steps[int(table.steps[e])] for e in edges]
+            run = trace_along(table.dynamics, [table.state(n) for n in numbers], taken)
+            if isinstance(run, Trace):
+                return Violated(run, artifact=graph)
+            why = run
+    what = f"a bad state may be reached, but not in the reference evaluation: {why}"
+    return Unknown(Reason.NUMERICS, what, artifact=graph)

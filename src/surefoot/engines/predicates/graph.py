@@ -1,0 +1,102 @@
+"""From the reachable part of a tabulated abstraction to the graph that is reported."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+
+import numpy as np
+
+from surefoot.encode.layout import value_of
+from surefoot.encode.unroll import state_kinds
+from surefoot.engines.predicates.moves import Dynamics, Step, domain
+from surefoot.engines.predicates.partition import Partition, Reached
+from surefoot.engines.predicates.table import Table
+from surefoot.errors import InvalidProblem
+from surefoot.problem.environment import Array, Bool
+from surefoot.problem.names import location_key
+from surefoot.problem.semantics import Move, State, holds, step
+from surefoot.problem.term import Term
+from surefoot.verdict.artifact import AbstractGraph, AbstractState, Tests
+from surefoot.verdict.verdict import Trace
+
+Scalars = dict[str, int]
+
+
+def as_state(dynamics: Dynamics, scalars: Scalars) -> State:
+    """A state of the reference semantics from its scalars, in which truth values are 0 and 1."""
+    values = {f"{name}@0": value for name, value in scalars.items()}
+    trees = dynamics.layout.trees
+    return {n: value_of(k, trees[n], values, 0, False) for n, k in state_kinds(dynamics.problem.environment)}
+
+
+def labels_of(steps: Sequence[Step]) -> tuple[list[str], np.ndarray[tuple[int], np.dtype[np.int64]]]:
+    """The distinct labels, and the number of each step's."""
+    names = list(dict.fromkeys(s.label for s in steps))
+    return names, np.array([names.index(s.label) for s in steps], dtype=np.int64)
+
+
+def abstract_state(
+    dynamics: Dynamics, predicates: Sequence[Term], state: State, *, start: bool, unsafe: bool, distance: int
+) -> AbstractState:
+    environment = dynamics.problem.environment
+    places = tuple(
+        (c.name, c.locations[state[location_key(c.name)]])
+        for c in environment.components
+        if len(c.locations) > 1
+    )
+    values = tuple(holds(dynamics.problem, state, p) for p in predicates)
+    return AbstractState(places, values, start, unsafe, distance, state)
+
+
+def tabulated_graph(
+    table: Table, given: Sequence[Term], parts: Partition, reached: Reached, tests: Sequence[Tests]
+) -> AbstractGraph:
+    """All reachable abstract states, each with the first of its states as a witness."""
+    number = {cell: i for i, cell in enumerate(reached.states.tolist())}
+    names, _ = labels_of(table.dynamics.steps)
+    starts, unsafe = set(reached.starts.tolist()), set(reached.unsafe.tolist())
+    states = tuple(
+        abstract_state(
+            table.dynamics,
+            given,
+            as_state(table.dynamics, table.state(int(parts.member[cell]))),
+            start=cell in starts,
+            unsafe=cell in unsafe,
+            distance=reached.distance[cell],
+        )
+        for cell in number
+    )
+    edges = tuple((number[s], names[label], number[t]) for s, label, t in reached.edges.tolist())
+    return AbstractGraph(tuple(given), states, edges, "table", True, tuple(tests))
+
+
+def trace_along(dynamics: Dynamics, states: Sequence[Scalars], taken: Sequence[Step]) -> Trace | str:
+    """The run through these states by these steps, or why the reference semantics does not make it."""
+    run, moves = [as_state(dynamics, states[0])], []
+    for number, made in enumerate(taken):
+        wanted = as_state(dynamics, states[number + 1])
+        found = _move(dynamics, run[-1], made, wanted)
+        if found is None:
+            return f"step {number} is only possible within the rounding error of the network"
+        moves.append(found)
+        run.append(wanted)
+    return Trace(tuple(run), tuple(moves))
+
+
+def _move(dynamics: Dynamics, state: State, made: Step, wanted: State) -> Move | None:
+    """The move that leads to the next state, with the values that the environment has to choose for it."""
+    leap = made.leap
+    spans = [() if isinstance(kind, Array) else domain(kind) or () for _, kind, _ in leap.chosen]
+    for values in product(*spans):
+        chosen = {
+            name: bool(v) if isinstance(kind, Bool) else v
+            for (name, kind, _), v in zip(leap.chosen, values, strict=True)
+        }
+        move = Move(leap.transition, leap.outcomes, chosen)
+        try:
+            if step(dynamics.problem, state, move) == wanted:
+                return move
+        except InvalidProblem:
+            continue
+    return None

@@ -1,0 +1,230 @@
+"""What can happen in one step, case by case: a transition, an outcome, and what the policy picks.
+
+The encoding of a problem says which output counts as the best by a quantity of its own. Here that quantity is
+a number: each move has its own condition over the state, the chosen values and the outputs of the network.
+Steps that do not depend on what the policy picks are one move.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
+from typing import TypeAlias
+
+from surefoot.encode.call import Call
+from surefoot.encode.expand import Tree, expand_scalar, fold, opposite, undefined
+from surefoot.encode.interval import Kinds, Scalar
+from surefoot.encode.layout import Layout
+from surefoot.encode.leap import Leap
+from surefoot.encode.system import System, build
+from surefoot.errors import Unsupported
+from surefoot.problem.environment import Bool, Int, Real
+from surefoot.problem.meaning.decision import action_of
+from surefoot.problem.problem import Problem
+from surefoot.problem.property import Never
+from surefoot.problem.term import FALSE, TRUE, Apply, Const, Op, Term, Var, conjunction, free_names
+
+Picks: TypeAlias = Mapping[str, Const]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One way to move: where it is possible, and the next value of every scalar."""
+
+    label: str  # the action, or the label of the joint step
+    leap: Leap
+    guard: Term  # over the state and the chosen values alone
+    choice: Term  # over the outputs too: what the policy has to say for it
+    after: Mapping[str, Term]
+
+    @property
+    def condition(self) -> Term:
+        return conjunction((self.choice, self.guard))
+
+
+@dataclass(frozen=True, slots=True)
+class Dynamics:
+    """A problem as predicate abstraction looks at it."""
+
+    problem: Problem
+    layout: Layout
+    kinds: Kinds  # of everything that occurs
+    chosen: tuple[str, ...]  # quantities that the environment picks
+    outputs: tuple[str, ...]
+    call: Call | None
+    initial: Term
+    steps: tuple[Step, ...]
+    bad: tuple[Term, ...]  # alternatives: the property is violated
+    trouble: tuple[Term, ...]  # alternatives: the property has no value, or a step leaves a range
+    doubts: tuple[str, ...]
+
+    @property
+    def scalars(self) -> tuple[str, ...]:
+        return tuple(self.layout.kinds)
+
+    def expanded(self, predicate: Term) -> Term:
+        """A predicate over the variables, as a condition over the scalars of a state."""
+        unclear = undefined(predicate, self.layout.scope, self.layout.kinds)
+        if unclear != FALSE:
+            raise Unsupported("a predicate has no value in some states", fix="leave it out")
+        return expand_scalar(predicate, self.layout.scope)
+
+
+def scalar_terms(layout: Layout) -> dict[str, Term]:
+    """What each scalar is called in the model: `a[0]` is an element of the array `a`."""
+    found: dict[str, Term] = {}
+
+    def visit(tree: Tree, term: Term) -> None:
+        if isinstance(tree, tuple):
+            for i, part in enumerate(tree):
+                visit(part, Apply(Op.SELECT, (term, Const(i))))
+        elif isinstance(tree, Var):
+            found[tree.name] = term
+
+    for name, tree in layout.trees.items():
+        visit(tree, Var(name))
+    return found
+
+
+def dynamics(problem: Problem) -> Dynamics:
+    """All moves of a problem; `Unsupported` says what is in the way."""
+    assert isinstance(problem.property, Never)
+    system = build(problem, rounding=True)
+    if len(system.calls) > 1:
+        raise Unsupported("a policy with several networks is not covered by predicate abstraction")
+    call = system.calls[0] if system.calls else None
+    outputs = call.outputs if call is not None else ()
+    selectors = _selectors(system, outputs)
+    fixed = Fixing(frozenset(selectors))
+    bad = problem.property.bad
+    names = system.names_in(bad)
+    violated = expand_scalar(bad, names)
+    unclear = undefined(bad, names, {**system.layout.kinds, **system.decision_kinds})
+    if free_names(violated) & set(outputs):
+        raise Unsupported("a condition about network outputs is not covered by predicate abstraction")
+    trouble = [unclear, *([] if system.escape is None else [system.escape])]
+    for constraint in system.constraints:
+        _check_positive(constraint, frozenset(outputs))
+    return Dynamics(
+        problem,
+        system.layout,
+        {**system.layout.kinds, **system.decision_kinds, **system.chosen_kinds, **system.escape_kinds},
+        tuple(system.chosen_kinds),
+        outputs,
+        call,
+        system.initial,
+        tuple(_steps(problem, system, selectors, fixed)),
+        tuple(_cases(system, selectors, conjunction((opposite(unclear), violated)), fixed)),
+        tuple(case for t in trouble if t != FALSE for case in _cases(system, selectors, t, fixed)),
+        system.doubts,
+    )
+
+
+def _selectors(system: System, outputs: tuple[str, ...]) -> dict[str, range]:
+    """The quantities that say which output counts as the best."""
+    found: dict[str, range] = {}
+    for name, kind in system.decision_kinds.items():
+        if name in outputs:
+            continue
+        match kind:
+            case Int(int() as low, int() as high):
+                found[name] = range(low, high + 1)
+            case _:
+                raise Unsupported("predicate abstraction takes policies that pick actions, not controls")
+    return found
+
+
+def _steps(problem: Problem, system: System, selectors: Mapping[str, range], fixed: Fixing) -> Iterator[Step]:
+    environment, policy = problem.environment, problem.policy
+    for when, leap in system.leaps:
+        parts = (when, leap.possible, *leap.after.values())
+        action = None if policy is None else action_of(policy, environment, leap.transition)
+        label = action or leap.transition.label or leap.transition.describe(environment)
+        for picks, choice in _picked(system, selectors, parts, fixed):
+            guard = conjunction(tuple(fixed(t, picks) for t in (when, leap.possible, system.orderly)))
+            if guard != FALSE and choice != FALSE:
+                after = {n: fixed(v, picks) for n, v in leap.after.items()}
+                yield Step(label, leap, guard, choice, after)
+
+
+def _cases(system: System, selectors: Mapping[str, range], condition: Term, fixed: Fixing) -> Iterator[Term]:
+    """A condition for every pick, with what the pick demands of the outputs."""
+    for picks, constraint in _picked(system, selectors, (condition,), fixed):
+        case = conjunction((constraint, fixed(condition, picks)))
+        if case != FALSE:
+            yield case
+
+
+def _picked(
+    system: System, selectors: Mapping[str, range], parts: tuple[Term, ...], fixed: Fixing
+) -> Iterator[tuple[Picks, Term]]:
+    """Every pick with the demands of the policy; one case if none matters.
+
+    Whatever the state, some pick satisfies the demands: the best output, or any where nothing is enabled.
+    """
+    if not any(map(fixed.mentioned, parts)):
+        yield {}, TRUE
+        return
+    for values in product(*selectors.values()):
+        picks = {n: Const(v) for n, v in zip(selectors, values, strict=True)}
+        yield picks, conjunction(tuple(fixed(c, picks) for c in system.constraints))
+
+
+class Fixing:
+    """Fixes some names in terms; which parts mention them is found out once, by the identity of the part."""
+
+    def __init__(self, names: frozenset[str]) -> None:
+        self.names = names
+        self.mentions: dict[int, bool] = {}
+        self.kept: list[Term] = []  # an identity is that of a term which still exists
+
+    def __call__(self, term: Term, values: Picks) -> Term:
+        """The term simplified; parts without these names stay the same objects."""
+        if not values or not self.mentioned(term):
+            return term
+        match term:
+            case Var(name):
+                return values[name]
+            case Apply(op, args):
+                parts = []
+                for argument in args:
+                    parts.append(self(argument, values))
+                    if op is Op.AND and parts[-1] == FALSE:
+                        return FALSE
+                return fold(op, tuple(parts))
+            case _:
+                return term
+
+    def mentioned(self, term: Term) -> bool:
+        if isinstance(term, Var):
+            return term.name in self.names
+        if not isinstance(term, Apply):
+            return False
+        if id(term) not in self.mentions:
+            self.kept.append(term)
+            self.mentions[id(term)] = any(self.mentioned(a) for a in term.args)
+        return self.mentions[id(term)]
+
+
+def _check_positive(term: Term, outputs: frozenset[str]) -> None:
+    """Outputs are compared, and no such comparison is negated: so "may hold" is all that need be known."""
+    match term:
+        case Apply(Op.AND | Op.OR, args):
+            for part in args:
+                _check_positive(part, outputs)
+        case Apply(Op.LE | Op.LT, (left, right)) if all(isinstance(t, Var | Const) for t in (left, right)):
+            pass
+        case _ if free_names(term) & outputs:
+            raise Unsupported("this use of network outputs is not covered by predicate abstraction")
+
+
+def domain(kind: Scalar) -> range | None:
+    """The values of a scalar as whole numbers, truth values as 0 and 1; None if there is no end of them."""
+    match kind:
+        case Bool():
+            return range(2)
+        case Int(int() as low, int() as high):
+            return range(low, high + 1)
+        case Int() | Real():
+            return None

@@ -1,0 +1,163 @@
+"""The exact policy predicate abstraction of a tabulated system: numbers are sorted, nothing is asked.
+
+Abstract states are the combinations of locations and truth values of predicates that some state has. A step
+leads from one to another exactly if it does for some states of theirs (Vinzent and Hoffmann 2021, the paper's
+policy-restricted abstraction), whether these states are reachable or not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.engines.predicates.columns import Mask
+from surefoot.engines.predicates.table import Indices, Table
+from surefoot.problem.term import Term
+
+Ids: TypeAlias = NDArray[np.int64]
+_WIDEST = 1 << 62
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Partition:
+    """Which abstract state each state belongs to, and a state of each."""
+
+    cell: Ids  # per state
+    member: Indices  # per abstract state, the first of its states
+
+    def __len__(self) -> int:
+        return len(self.member)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reached:
+    """The reachable abstract states in the order in which a search from the starts meets them."""
+
+    states: Ids
+    distance: dict[int, int]
+    starts: Ids
+    unsafe: Ids  # those of `states` that contain a state of trouble
+    edges: NDArray[np.int64]  # (edges, 3): source, label, target
+
+
+def partition(table: Table, predicates: Sequence[Term]) -> Partition:
+    """Group the states by location and truth values."""
+    key, span = np.zeros(len(table), dtype=np.int64), 1
+    for name, values in zip(table.dynamics.scalars, table.ranges, strict=True):
+        if name.startswith("@"):
+            key, span = key * len(values) + _scalar(table, name), span * len(values)
+    for predicate in predicates:
+        if span > _WIDEST // 2:
+            _, key = np.unique(key, return_inverse=True)
+            span = int(key.max()) + 1
+        key, span = key * 2 + table.evaluate(predicate), span * 2
+    _, member, cell = np.unique(key, return_index=True, return_inverse=True)
+    return Partition(cell.reshape(-1).astype(np.int64), member)
+
+
+def _scalar(table: Table, name: str) -> Ids:
+    """The values of one scalar in every state, from 0."""
+    shape = tuple(map(len, table.ranges))
+    axis = table.dynamics.scalars.index(name)
+    index = np.arange(shape[axis]).reshape([-1 if a == axis else 1 for a in range(len(shape))])
+    return np.broadcast_to(index, shape).reshape(-1)
+
+
+def reach(table: Table, parts: Partition, labels: NDArray[np.int64], unsafe: Mask) -> Reached:
+    """A search from the abstract starts; `labels` says which action a step carries out."""
+    count = len(parts)
+    source, target, label = parts.cell[table.sources], parts.cell[table.targets], labels[table.steps]
+    kinds = int(labels.max(initial=0)) + 1
+    distinct = np.unique((source * kinds + label) * count + target) if count < 2**20 else None
+    if distinct is None:
+        edges = np.unique(np.stack([source, label, target], axis=1), axis=0)
+    else:
+        rest, to = np.divmod(distinct, count)
+        edges = np.stack([*np.divmod(rest, kinds), to], axis=1)
+    first = np.searchsorted(edges[:, 0], np.arange(count + 1))
+    starts = np.unique(parts.cell[table.starts])
+    distance = dict.fromkeys(starts.tolist(), 0)
+    frontier, depth, order = starts, 0, [starts]
+    seen = np.zeros(count, dtype=np.bool_)
+    seen[starts] = True
+    while frontier.size:
+        depth += 1
+        after = np.unique(edges[_ranges(first[frontier], first[frontier + 1]), 2])
+        frontier = after[~seen[after]]
+        seen[frontier] = True
+        distance.update(dict.fromkeys(frontier.tolist(), depth))
+        order.append(frontier)
+    states = np.concatenate(order)
+    broken = np.zeros(count, dtype=np.bool_)
+    broken[parts.cell[unsafe]] = True
+    return Reached(states, distance, starts, states[broken[states]], edges[seen[edges[:, 0]]])
+
+
+def _ranges(first: Ids, last: Ids) -> Ids:
+    """All numbers of many ranges, one range after the other."""
+    lengths = last - first
+    offsets = np.repeat(first - np.concatenate([[0], np.cumsum(lengths)[:-1]]), lengths)
+    numbers: Ids = np.arange(int(lengths.sum())) + offsets
+    return numbers
+
+
+def shortest(reached: Reached, goal: int) -> list[int]:
+    """A shortest abstract path from a start to a state."""
+    before: dict[int, list[int]] = {}
+    for source, _, target in reached.edges.tolist():
+        before.setdefault(target, []).append(source)
+    path = [goal]
+    while (steps := reached.distance[path[-1]]) > 0:
+        path.append(next(s for s in before[path[-1]] if reached.distance[s] == steps - 1))
+    return path[::-1]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Concrete:
+    """Which states can be reached, and from where each was first."""
+
+    reached: Mask
+    before: Ids  # the edge by which a state was first reached; -1: a start, or not reached
+
+    def path(self, table: Table, goal: int) -> tuple[int, list[int]]:
+        """The start and the edges that lead to a state."""
+        edges: list[int] = []
+        here = goal
+        while self.before[here] >= 0:
+            edges.append(int(self.before[here]))
+            here = int(table.sources[edges[-1]])
+        return here, edges[::-1]
+
+
+def explore(table: Table, usable: Mask | None = None) -> Concrete:
+    """All reachable states, level by level; only along usable edges if these are given."""
+    edges = np.arange(len(table.sources)) if usable is None else np.flatnonzero(usable)
+    edges = edges[np.argsort(table.sources[edges], kind="stable")]
+    first = np.searchsorted(table.sources[edges], np.arange(len(table) + 1))
+    reached = np.zeros(len(table), dtype=np.bool_)
+    before = np.full(len(table), -1, dtype=np.int64)
+    frontier = table.starts
+    reached[frontier] = True
+    while frontier.size:
+        out = edges[_ranges(first[frontier], first[frontier + 1])]
+        new = out[~reached[table.targets[out]]]
+        frontier, places = np.unique(table.targets[new], return_index=True)
+        before[frontier] = new[places]
+        reached[frontier] = True
+    return Concrete(reached, before)
+
+
+def sure(table: Table, labels: NDArray[np.int64]) -> Mask:
+    """Edges of states in which only one action is possible: rounding does not matter there."""
+    if not table.steps.size:
+        return np.zeros(0, dtype=np.bool_)
+    own = labels[table.steps]
+    least, most = np.full(len(table), int(labels.max())), np.zeros(len(table), dtype=np.int64)
+    np.minimum.at(least, table.sources, own)
+    np.maximum.at(most, table.sources, own)
+    single: Mask = (least == most)[table.sources]
+    return single

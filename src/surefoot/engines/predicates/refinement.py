@@ -1,0 +1,127 @@
+"""Abstraction refinement over a table (after Vinzent, Sharma, Hoffmann, AAAI 2023): none need be given.
+
+The abstraction is searched for a path to an unsafe abstract state. The states that really run along it are
+followed; where none is left the path is spurious, for one of three reasons: the guard of the next step is not
+satisfied (guard), the policy picks another action (policy), or the step leads elsewhere (transition). A
+predicate that separates the dead end from the states that do go on is added, and the search starts again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+
+from surefoot.engines.predicates.columns import Mask
+from surefoot.engines.predicates.graph import labels_of
+from surefoot.engines.predicates.partition import Partition, Reached, partition, reach, shortest
+from surefoot.engines.predicates.separate import about_states, comparisons, precondition, separate
+from surefoot.engines.predicates.table import Indices, Table
+from surefoot.problem.term import Term
+from surefoot.work.budget import Budget
+
+
+@dataclass(slots=True)
+class Abstraction:
+    """Predicates (as the model writes them, and over scalars) and the partition they make."""
+
+    table: Table
+    unsafe: Mask
+    shown: list[Term]
+    conditions: list[Term]
+    parts: Partition
+    reached: Reached
+    refinements: list[tuple[str, Term]] = field(default_factory=list)
+
+    @property
+    def is_safe(self) -> bool:
+        return not self.reached.unsafe.size
+
+    def add(self, why: str, shown: Term, condition: Term) -> None:
+        self.refinements.append((why, shown))
+        self.shown.append(shown)
+        self.conditions.append(condition)
+        self.search()
+
+    def search(self) -> None:
+        self.parts = partition(self.table, self.conditions)
+        _, labels = labels_of(self.table.dynamics.steps)
+        self.reached = reach(self.table, self.parts, labels, self.unsafe)
+
+
+def abstraction(table: Table, unsafe: Mask, shown: Sequence[Term]) -> Abstraction:
+    conditions = [table.dynamics.expanded(p) for p in shown]
+    parts = partition(table, conditions)
+    _, labels = labels_of(table.dynamics.steps)
+    return Abstraction(table, unsafe, list(shown), conditions, parts, reach(table, parts, labels, unsafe), [])
+
+
+def refine(found: Abstraction, budget: Budget, most: int) -> str | None:
+    """Add predicates until no unsafe abstract state can be reached; why that was given up, or None."""
+    while not found.is_safe:
+        if budget.spent():
+            return "the budget ended during refinement"
+        if len(found.shown) >= most:
+            return f"there are {len(found.shown)} predicates"
+        budget.progress(
+            f"predicates: {len(found.shown)} predicates, {len(found.reached.states)} abstract states"
+        )
+        if not _refine_once(found):
+            return "no predicate removes a spurious path"
+    return None
+
+
+def _refine_once(found: Abstraction) -> bool:
+    """Remove one spurious path to the nearest unsafe abstract state."""
+    table, cell = found.table, found.parts.cell
+    goal = min(found.reached.unsafe.tolist(), key=lambda s: (found.reached.distance[s], s))
+    path = shortest(found.reached, goal)
+    here = np.unique(table.starts[cell[table.starts] == path[0]])
+    for place, following in pairwise(path):
+        out = np.flatnonzero((cell[table.sources] == place) & (cell[table.targets] == following))
+        going = np.intersect1d(np.unique(table.sources[out]), here)
+        if not going.size:
+            return _separate(found, here, out, following)
+        kept = out[np.isin(table.sources[out], going)]
+        here = np.unique(table.targets[kept])
+    unsafe = np.flatnonzero(found.unsafe & (cell == goal))
+    return _split(found, "unsafe", here, unsafe, list(table.dynamics.bad))
+
+
+def _separate(found: Abstraction, here: Indices, out: Indices, following: int) -> bool:
+    """States that cannot go on, against those of the same abstract state that can."""
+    table, steps = found.table, np.unique(found.table.steps[out]).tolist()
+    dynamics = table.dynamics
+    used = [dynamics.steps[s] for s in steps]
+    why = _reason(found, here, [s.label for s in used], following)
+    terms = [s.guard for s in used]
+    terms += [precondition(c, s.after) for s in used for c in found.conditions]
+    return _split(found, why, here, np.unique(table.sources[out]), terms)
+
+
+def _reason(found: Abstraction, here: Indices, labels: list[str], following: int) -> str:
+    """Why none of these states goes on: no action (guard), others (policy), or these lead elsewhere."""
+    table = found.table
+    inside = np.isin(table.sources, here)
+    taken = {table.dynamics.steps[s].label for s in np.unique(table.steps[inside]).tolist()}
+    if taken & set(labels):
+        return "transition"
+    return "policy" if taken else "guard"
+
+
+def _split(found: Abstraction, why: str, here: Indices, there: Indices, terms: list[Term]) -> bool:
+    dynamics = found.table.dynamics
+    parts = [c for t in terms for c in comparisons(t)]
+    rows = [np.array([list(found.table.state(int(s)).values()) for s in _some(few)]) for few in (here, there)]
+    made = separate(dynamics, rows[0], rows[1], about_states(dynamics, parts))
+    if made is None:
+        return False
+    found.add(why, made.shown, made.condition)
+    return True
+
+
+def _some(states: Indices) -> Indices:
+    """At most a thousand of them, evenly spread."""
+    return states[np.linspace(0, len(states) - 1, min(len(states), 1000)).astype(np.int64)]
