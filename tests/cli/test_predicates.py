@@ -1,0 +1,77 @@
+"""`surefoot check --engine predicates`: predicates from text and file, the graph as a file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Command
+
+from surefoot.formats.nnet import write_nnet
+from surefoot.problem.network import dense
+
+MODEL = """
+name = "counter"
+initial = "x <= 2"
+
+[variables]
+x = "int 0..9"
+
+[[edges]]
+action = "up"
+guard = "x < 9"
+updates = { x = "x + 1" }
+
+[[edges]]
+action = "down"
+guard = "x > 0"
+updates = { x = "x - 1" }
+
+[policy]
+file = "counter.nnet"
+observe = ["x"]
+actions = ["up", "down"]
+
+[properties]
+safe = "never x > 8"
+"""
+
+
+@pytest.fixture
+def counter(tmp_path: Path) -> Path:
+    """Counts up while x is below 6."""
+    write_nnet(dense([([[-1.0], [1.0]], [6.0, -5.5])]), tmp_path / "counter.nnet")
+    (tmp_path / "counter.toml").write_text(MODEL, "utf-8")
+    return tmp_path / "counter.toml"
+
+
+def test_no_predicate_need_be_given(counter: Path, command: Command) -> None:
+    graph = counter.with_name("graph.dot")
+    code, out, err = command("check", counter, "--engine", "predicates", "--graph", graph)
+    assert code in (0, 3)
+    assert "1 abstract state (1 start, 0 unsafe)" in out
+    assert "written" in err
+    assert graph.read_text("utf-8").startswith("digraph")
+
+
+def test_predicates_from_a_file_are_kept(counter: Path, command: Command) -> None:
+    given = counter.with_name("given.txt")
+    given.write_text("x <= 4  # half way\nx <= 8\n", "utf-8")
+    code, out, _ = command(
+        "check", counter, "--engine", "predicates", "--predicates", given, "--fixed", "--json", "-"
+    )
+    artifact = json.loads(out)["verdict"]["artifact"]
+    assert artifact["predicates"] == ["x <= 4", "x <= 8"]
+    assert code == 3
+
+
+def test_what_cannot_be_read_is_refused_in_one_line(counter: Path, command: Command) -> None:
+    code, _, err = command("check", counter, "--engine", "predicates", "--predicates", "x <=")
+    assert code == 2
+    code, _, err = command("check", counter, "--engine", "predicates", "--predicates", "z <= 3")
+    assert code == 2
+    assert "`z`" in err
+    code, _, err = command("check", counter, "--engine", "predicates", "--graph", "graph.txt")
+    assert code == 2
+    assert "neither a .dot nor a .json file" in err
