@@ -19,7 +19,7 @@ from surefoot.problem.meaning.evaluate import Undefined
 from surefoot.problem.policy import Policy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.problem.term import FALSE, Apply, Const, Op, Term, Var, conjunction, equal
+from surefoot.problem.term import FALSE, TRUE, Apply, Const, Op, Term, Var, conjunction, equal
 from surefoot.studies.racetrack.model import environment as racetrack
 from surefoot.studies.racetrack.policies import careful_policy
 from surefoot.studies.racetrack.problem import CRASHED, FINISHED, bend, never_crashes
@@ -55,12 +55,16 @@ def same(ours: Explored, theirs: Explored) -> None:
 
 
 def compare(
-    asked: Problem, names: Mapping[str, Term], max_states: int | None = None, until: Term = FALSE
+    asked: Problem,
+    names: Mapping[str, Term],
+    max_states: int | None = None,
+    until: Term = FALSE,
+    through: Term = FALSE,
 ) -> str:
     """Explore with both tiers; what came of it, in a word."""
     quantities = {"third": Var(asked.environment.variables[0].name) / 3}
     options: dict[str, Any] = {"labels": names, "rewards": ("cost",), "quantities": quantities}
-    options |= {"max_states": max_states, "until": until}
+    options |= {"max_states": max_states, "until": until, "through": through}
     try:
         reference = explore(asked, tier="interpreter", **options)
     except Undefined:
@@ -82,7 +86,8 @@ def test_random_problems(seed: int) -> None:
     asked = problem(rng, free=rng.random() < 0.1)
     until = rng.choice([FALSE, FALSE, calm(rng), condition(rng, 1)])
     names = labels(asked) if rng.random() < 0.7 else {}
-    compare(asked, names, rng.choice([None, None, 7]), until)
+    through = rng.choice([FALSE, TRUE, calm(rng), condition(rng, 1)])
+    compare(asked, names, rng.choice([None, None, 7]), until, through)
 
 
 def test_most_random_problems_are_compiled() -> None:

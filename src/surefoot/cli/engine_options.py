@@ -55,6 +55,7 @@ TYPES: dict[str, Any] = {
     "float": float,
     "Fraction": Positive(),
     "tuple[Term, ...]": Conditions(),
+    'Literal["auto", "interpreter", "llvm"]': click.Choice(["auto", "interpreter", "llvm"]),
 }
 
 

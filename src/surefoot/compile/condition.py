@@ -18,9 +18,14 @@ from surefoot.problem.environment import Arithmetic, Environment
 from surefoot.problem.meaning.decision import Decision
 from surefoot.problem.names import DEADLOCKED, STALLED, chosen_action, location_parts, output_index
 from surefoot.problem.problem import Problem
-from surefoot.problem.term import TRUE, Const, Term, Var, equal, free_names, rebuild
+from surefoot.problem.term import FALSE, TRUE, Const, Term, Var, equal, free_names, rebuild
 
 UNTIL = "until"  # the name of the condition in which states are not left
+STAYS = "stays"  # and of the one in which they are not passed through
+
+
+def stays_where(until: Term, through: Term) -> Term:
+    return TRUE if through == FALSE else ~through if until == FALSE else until | ~through
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +39,9 @@ class Conditions:
     @property
     def outputs(self) -> bool:
         return any(output_index(name) is not None for name in self.facts)
+
+    def mentions_facts(self, name: str) -> bool:
+        return not free_names(self.terms[name]).isdisjoint(self.facts)
 
     def values(self, problem: Problem, made: Decision | None, deadlocked: bool) -> tuple[Any, ...]:
         """The facts of one state."""

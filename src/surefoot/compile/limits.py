@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from surefoot.work.budget import Budget
 
+MOST_PASSED = 128  # states in a row that are not stored
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:

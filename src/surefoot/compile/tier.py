@@ -19,7 +19,7 @@ from surefoot.work.budget import Budget
 
 _FEW = 200  # states that are interpreted before anything is compiled
 Tier: TypeAlias = Literal["auto", "interpreter", "llvm"]
-_Asked: TypeAlias = tuple[Problem, Mapping[str, Term], Mapping[str, Term], tuple[str, ...], Term]
+_Asked: TypeAlias = tuple[Problem, Mapping[str, Term], Mapping[str, Term], tuple[str, ...], Term, Term]
 
 
 def explore(
@@ -32,6 +32,7 @@ def explore(
     max_states: int | None = None,
     memory: int | None = None,
     until: Term = FALSE,
+    through: Term = FALSE,
     tier: Tier = "auto",
 ) -> Explored:
     """The reachable part of a problem as a Markov decision process, with exact probabilities.
@@ -39,10 +40,12 @@ def explore(
     Without a policy every enabled transition is a choice; a policy leaves what it decides, and what is the
     environment's own. `labels` are conditions, `quantities` numbers, both found out for every state;
     `rewards` are names of rewards of the environment. States in which `until` holds are not left: what would
-    happen there is not looked at, and may even be undefined. `memory` is in bytes.
+    happen there is not looked at, and may even be undefined. States in which `through` holds and which have
+    one choice with one outcome and no rewards are passed through, not stored (start states always are);
+    that is up to whoever asks, since labels and quantities of such states are lost. `memory` is in bytes.
     """
     limits = Limits(budget or Budget(), max_states, memory)
-    explored = _explored(tier, limits, (problem, labels, quantities or {}, rewards, until))
+    explored = _explored(tier, limits, (problem, labels, quantities or {}, rewards, until, through))
     size = f"{explored.markov.states} states, {explored.bytes_per_state:.0f} bytes each"
     limits.budget.progress(f"{size} ({explored.tier})")
     return explored
@@ -75,7 +78,7 @@ def _explored(tier: Tier, limits: Limits, asked: _Asked) -> Explored:
 def objection(problem: Problem) -> str | None:
     """Why the compiled tier does not take this environment and policy, in a sentence."""
     try:
-        Compiled(problem, {}, {}, (), FALSE, None)
+        Compiled(problem, {}, {}, (), FALSE, FALSE, None)
     except Objection as why:
         return str(why)
     return None

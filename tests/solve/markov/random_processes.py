@@ -116,3 +116,32 @@ def solved(matrix: list[list[Fraction]], vector: list[Fraction]) -> list[Fractio
             if j != i and rows[j][i] != 0:
                 rows[j] = [x - rows[j][i] * y for x, y in zip(rows[j], rows[i], strict=True)]
     return [row[-1] for row in rows]
+
+
+def stretched(rows: Rows, draw: Random) -> Rows:
+    """The same process with single steps in between, some of them shared, and ways that end in a loop."""
+    longer: Rows = [[list(choice) for choice in choices] for choices in rows]
+    free = 0 if draw.random() < 0.6 else 1  # what a step in between may cost
+    heads: dict[int, list[int]] = {}
+
+    def way(target: int) -> int:
+        """A state that leads to this one by steps without a choice."""
+        if target in heads and draw.random() < 0.5:
+            return draw.choice(heads[target])
+        for _ in range(draw.randint(1, 4)):
+            longer.append([[(Fraction(1), target, draw.choice((0, free)))]])
+            target = len(longer) - 1
+            heads.setdefault(target, []).append(target)
+        return target
+
+    for choices in longer[: len(rows)]:
+        for choice in choices:
+            for i, (probability, target, reward) in enumerate(choice):
+                if draw.random() < 0.6:
+                    choice[i] = (probability, way(target), reward)
+        if not choices and draw.random() < 0.5:
+            first = len(longer)
+            loop = draw.randint(2, 5)
+            longer += [[[(Fraction(1), first + (i + 1) % loop, 0)]] for i in range(loop)]
+            choices.append([(Fraction(1), first, 0)])
+    return longer

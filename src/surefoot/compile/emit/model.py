@@ -6,6 +6,7 @@
     probability<e>(numbers, pairs)      those of an edge's outcomes, where they depend on the state
     reward<o>_<r>(numbers, pair)        likewise a reward
     labels(numbers, facts, bytes)       quantities(numbers, facts, pairs)
+    until(numbers, out)                 stays(numbers, out): is the state not left, not passed through?
 
 Each returns 0 or a status of `value.py`. Edges and outcomes are numbered through all components.
 """
@@ -259,10 +260,10 @@ class Model:
             f.store("%out", str(i), f.value(f"zext i1 {holds.text} to i8"), "i8")
         self._end(f)
 
-    def add_until(self, until: Term) -> None:
-        """until(numbers, out): is this a state that is not left?"""
-        f = Function("until", _POINTERS)
-        f.store("%out", "0", f.value(f"zext i1 {self._terms(f).truth(until).text} to i64"))
+    def add_condition(self, name: str, condition: Term) -> None:
+        """name(numbers, out): does the condition hold in this state?"""
+        f = Function(name, _POINTERS)
+        f.store("%out", "0", f.value(f"zext i1 {self._terms(f).truth(condition).text} to i64"))
         self._end(f)
 
     def add_observe(self, observed: tuple[Term, ...]) -> None:

@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.compile.interpret.joint import Reached
-
 DRAWN = -1  # the label of a choice in which the policy draws its action
 
 
@@ -58,9 +56,6 @@ class Seen:
             found = self.numbers[row] = len(self.rows)
             self.rows.append(row)
         return found
-
-    def numbered(self, reached: Sequence[Reached]) -> list[tuple[int, int, tuple[int, ...]]]:
-        return [(weight, self.number(after), rewards) for weight, after, rewards in reached]
 
 
 def frozen(values: array[int], dtype: Any) -> NDArray[Any]:

@@ -18,10 +18,11 @@ from typing import Any
 import numpy as np
 
 from surefoot.compile.closure import UNDEFINED
-from surefoot.compile.condition import UNTIL, conditions
+from surefoot.compile.condition import STAYS, UNTIL, conditions, stays_where
 from surefoot.compile.deciding import Made, decider
 from surefoot.compile.explored import Explored, RowStates
 from surefoot.compile.initial import initial_rows
+from surefoot.compile.interpret.ahead import Ahead
 from surefoot.compile.interpret.growing import Growing, Seen, frozen
 from surefoot.compile.interpret.joint import Plan, Reached, Steps, undefined
 from surefoot.compile.layout import Row, layout_of
@@ -47,6 +48,7 @@ class Interpreter:
         quantities: Mapping[str, Term],
         rewards: tuple[str, ...],
         until: Term,
+        through: Term,
     ) -> None:
         environment, policy = problem.environment, problem.policy
         self.problem, self.rewards = problem, rewards
@@ -54,14 +56,19 @@ class Interpreter:
         self.numbers = Numbers((Fraction(0), Fraction(1)))
         self.steps = Steps(environment, policy, self.layout, rewards, self.numbers)
         terms = {**_named("l", labels), **_named("q", quantities), UNTIL: until}
+        terms[STAYS] = stays_where(until, through)
         self.asked = conditions(problem, self.layout, terms)
         self.ends = until != FALSE
+        self.ahead = None
+        if through != FALSE and not environment.controls and not self.asked.mentions_facts(STAYS):
+            self.ahead = Ahead(self.steps, self.asked.closures[STAYS])
         self.labels = {name: bytearray() for name in labels}
         self.quantities = {name: array("i") for name in quantities}
         self.decide = (
             None if policy is None else decider(policy, environment, self.layout, outputs=self.asked.outputs)
         )
         self.seen, self.growing = Seen(), Growing(len(rewards))
+        self.known = 0  # states that there were before the choices of the present one
         self.transitions: dict[tuple[Transition, ...], int] = {}
         self.of_plan: dict[int, int] = {}
         self.chosen: dict[tuple[tuple[str, Any], ...], int] = {(): 0}
@@ -188,6 +195,7 @@ class Interpreter:
             del numbers[start:stop]
 
     def _state(self, number: int, plans: tuple[Plan, ...], made: Made | None, row: Row) -> None:
+        self.known = len(self.seen.rows)
         actions = {} if made is None else made.decision.actions
         if len(actions) > 1:
             self._drawn(number, plans, actions, row)
@@ -198,9 +206,14 @@ class Interpreter:
                 continue
             possible = True
             for extended in self.steps.choices(plan, row):
-                reached = self.seen.numbered(self.steps.outcomes(plan, extended))
+                reached = [(w, self._number(s), r) for w, s, r in self.steps.outcomes(plan, extended)]
                 self.growing.choice(reached, self._transition(plan), self._chosen(plan, extended))
         self.blocked[number] = possible and len(self.growing.transition) == before
+
+    def _number(self, row: Row) -> int:
+        if self.ahead is None or self.seen.numbers.get(row, self.known) < self.known:
+            return self.seen.number(row)
+        return self.seen.number(self.ahead.passed(row))
 
     def _drawn(self, number: int, plans: tuple[Plan, ...], actions: Mapping[str, float], row: Row) -> None:
         """The policy draws first, then the environment picks among what remains, knowing the draw.
@@ -246,7 +259,7 @@ class Interpreter:
                 memory[plan.number, extended] = self.steps.outcomes(plan, extended)
             for weight, after, rewards in memory[plan.number, extended]:
                 weight = self.numbers.index(share * self.numbers.value(weight))
-                reached.append((weight, self.seen.number(after), rewards))
+                reached.append((weight, self._number(after), rewards))
         key = tuple(option[0].transition for option in way if option is not None)
         chosen = {s: v for o in way if o is not None for s, v in self._picks(*o)}
         self.growing.choice(

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.compile.condition import UNTIL, conditions
+from surefoot.compile.condition import STAYS, UNTIL, conditions, stays_where
 from surefoot.compile.deciding import decider
 from surefoot.compile.emit.model import Model
 from surefoot.compile.emit.packing import Objection, PackedStates, pack, packing_of
@@ -33,7 +33,7 @@ from surefoot.problem.environment import Arithmetic
 from surefoot.problem.names import DEADLOCKED, STALLED, chosen_action
 from surefoot.problem.policy import Choose, NeuralPolicy, Policy, ProgramPolicy, ShieldedPolicy
 from surefoot.problem.problem import Problem
-from surefoot.problem.term import FALSE, Term, free_names
+from surefoot.problem.term import FALSE, Term
 from surefoot.query.markov import Markov
 
 _CHUNK = 1 << 16
@@ -73,6 +73,7 @@ class Compiled:
         quantities: Mapping[str, Term],
         rewards: tuple[str, ...],
         until: Term,
+        through: Term,
         cache: Path | None,
     ) -> None:
         began = perf_counter()
@@ -88,28 +89,34 @@ class Compiled:
         self.packing = packing_of(self.layout)
         self.wiring = wiring_of(environment, policy)
         terms = {**_named("l", labels), **_named("q", quantities), UNTIL: until}
+        terms[STAYS] = stays_where(until, through)
         asked = conditions(problem, self.layout, terms)
         if asked.outputs:
             raise Objection("a label mentions outputs of the network")
         self.facts = asked.facts
-        if free_names(asked.terms[UNTIL]) & set(asked.facts):
+        if asked.mentions_facts(UNTIL):
             raise Objection("where to end depends on what the policy does")
         until = asked.terms[UNTIL]
+        self.passing = through != FALSE and not asked.mentions_facts(STAYS)
         self.labels = {name: asked.terms[f"l:{name}"] for name in labels}
         self.quantities = {name: asked.terms[f"q:{name}"] for name in quantities}
         marks = {**self.labels, UNTIL: until}
         self.model = Model(environment, self.packing, rewards, marks, self.quantities, self.facts)
         if until != FALSE:
-            self.model.add_until(until)
+            self.model.add_condition(UNTIL, until)
+        if self.passing:
+            self.model.add_condition(STAYS, asked.terms[STAYS])
         self.cache = cache
         self.seconds = {"write": perf_counter() - began}
 
     def run(self, limits: Limits) -> Explored:
         began = perf_counter()
-        self.kernel = compiled(kernel_text(), self.cache, level=2)
+        self.kernel = compiled(kernel_text(passing=self.passing), self.cache, level=2)
         # Optimising a model takes ten times as long as translating it, and gains less than half the run time.
         self.machine = compiled(self.model.text(), self.cache, level=0)
         self.memory = Memory(self.model, self.wiring, self.packing, self.machine)
+        if self.passing:
+            self.memory.look_ahead(self.machine.address(STAYS))
         self.seconds["compile"], began = perf_counter() - began, perf_counter()
         rows = initial_rows(self.problem.environment, self.layout)
         self.memory.start(pack(self.packing, rows), self.kernel)

@@ -7,18 +7,23 @@ state and says what has to grow; states found meanwhile keep their numbers and a
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 from surefoot.compile.emit.text import OVERFLOWING, Function
+from surefoot.compile.llvm.ahead import look_ahead
 from surefoot.compile.llvm.moves import alone, apply_updates, model_status, vectors
 from surefoot.compile.llvm.store import store_functions
-from surefoot.compile.llvm.table import GROW_CHOICES, GROW_OUTCOMES, ONE, ZERO, Field, Kernel
+from surefoot.compile.llvm.table import GROW_CHOICES, GROW_OUTCOMES, ONE, STAYS, ZERO, Field, Kernel
 
 
-def kernel_text() -> str:
-    functions = (*store_functions(), _outcome(), _choice(), _expand(), _judge())
+def kernel_text(*, passing: bool = False) -> str:
+    """`passing`: states may be passed through without being stored."""
+    ahead = (look_ahead(),) if passing else ()
+    functions = (*store_functions(), *ahead, _outcome(passing), _choice(passing), _expand(), _judge())
     return "\n".join([OVERFLOWING, *(f.text() for f in functions), ""])
 
 
-def _outcome() -> Function:
+def _outcome(passing: bool) -> Function:
     """Add one outcome of the edges in PICKED, with the turns in TURN, unless its probability is 0."""
     f = Kernel("outcome", ", i64 %parts")
     picked, turn, first = f.address(Field.PICKED), f.address(Field.TURN), f.address(Field.OUTCOME_FIRST)
@@ -40,9 +45,14 @@ def _outcome() -> Function:
     number = f.field(Field.OUTCOME_COUNT)
     f.fail(f.compare("sge", number, f.field(Field.OUTCOME_ROOM)), GROW_OUTCOMES)
     apply_updates(f, "%parts")
-    target = f.own("find_state")
-    f.negative(target)
-    f.store(f.address(Field.TARGETS), number, target)
+    if passing:
+        with f.when(f.compare("ne", f.field(Field.INNER), "0")):
+            f.pass_on(f.own("look_ahead"))
+    target = f.variable()
+    with f.when(f.compare("eq", f.field(Field.AHEAD), "0")) if passing else nullcontext():
+        f.set(target, f.own("find_state"))
+        f.negative(f.get(target))
+    f.store(f.address(Field.TARGETS), number, f.get(target))
     f.store(f.address(Field.WEIGHTS), number, f.value(f"trunc i64 {f.get(weight)} to i32"), "i32")
     _rewards(f, number)
     f.put(Field.OUTCOME_COUNT, f.add(number, "1"))
@@ -73,10 +83,12 @@ def _rewards(f: Kernel, number: str) -> None:
         f.store(f.address(Field.REWARD_COLUMNS), column, narrow, "i32")
 
 
-def _choice() -> Function:
+def _choice(passing: bool) -> Function:
     """Add the choice that consists of the edges in PICKED, unless the policy does not take it."""
     f = Kernel("choice", ", i64 %parts, i64 %code, i64 %action")
     state, acts = f.field(Field.POSITION), f.compare("sge", "%action", "0")
+    if passing:
+        f.fail(f.value(f"and i1 {acts}, {f.compare('ne', f.field(Field.AHEAD), '0')}"), STAYS)
     masks = f.field(Field.MASKS)
     with f.when(f.compare("ne", masks, "0")):
         place = f.at(f.value(f"inttoptr i64 {masks} to ptr"), state)
@@ -141,6 +153,7 @@ def _expand() -> Function:
             vectors(f, choices, outcomes)
         with f.when(f.compare("eq", f.field(Field.MASKS), "0")):
             f.store(f.address(Field.CHOICES_OF), f.add(state, "1"), f.field(Field.CHOICE_COUNT))
+            f.put(Field.KNOWN, f.field(Field.STATE_COUNT))
         f.put(Field.POSITION, f.add(state, "1"))
     f.do("ret i64 0")
     return f

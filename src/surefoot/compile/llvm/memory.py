@@ -68,6 +68,28 @@ class Memory:
     def __setitem__(self, field: Field, value: int) -> None:
         self._table[field] = value
 
+    def look_ahead(self, stays: int) -> None:
+        """A table for one state, one choice and one outcome, with scratch space of its own."""
+        scratch = (
+            *(Field.NUMBERS, Field.KEY, Field.ENABLED, Field.PAIRS, Field.PAIR, Field.PICKED, Field.TURN),
+            *(Field.READY, Field.READY_COUNT, Field.READY_TURN),
+        )
+        arrays = {field: self._arrays[field].copy() for field in scratch}
+        arrays[Field.STATES] = np.zeros(2 * self._words, dtype=np.uint64)  # and one to recognise a loop
+        for field in (Field.CHOICES_OF, Field.OUTCOMES_OF, Field.CODES, Field.TARGETS):
+            arrays[field] = np.zeros(2, dtype=np.int64)
+        arrays[Field.WEIGHTS] = np.zeros(1, dtype=np.int32)
+        arrays[Field.REWARD_COLUMNS] = np.zeros(max(1, self._rewards), dtype=np.int32)
+        table = self._table.copy()
+        for field, values in arrays.items():
+            table[field] = values.ctypes.data
+        table[Field.UNTIL], table[Field.AHEAD], table[Field.STATE_LIMIT] = stays, 1, 2**62
+        for field in (Field.LIMIT, Field.STATE_COUNT, Field.STATE_ROOM):
+            table[field] = 1
+        table[Field.CHOICE_ROOM] = table[Field.OUTCOME_ROOM] = 1
+        self._ahead = table, arrays
+        self[Field.INNER] = table.ctypes.data
+
     def put(self, field: Field, values: NDArray[Any]) -> None:
         self._arrays[field] = values
         self._table[field] = values.ctypes.data
@@ -160,7 +182,7 @@ class Memory:
         self._index_numbers(machine)
         self._state_room(max(_FIRST_ROOM, _power_of_two(2 * len(packed))))
         self._arrays[Field.STATES][: packed.size] = packed.ravel()
-        self[Field.STATE_COUNT] = len(packed)
+        self[Field.STATE_COUNT] = self[Field.KNOWN] = len(packed)
         self.call(machine, "rehash")
         self._choice_room(2 * _FIRST_ROOM)
         self._outcome_room(4 * _FIRST_ROOM)

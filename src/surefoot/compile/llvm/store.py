@@ -8,7 +8,16 @@ from surefoot.compile.llvm.table import GROW_NUMBERS, GROW_STATES, ONE, ZERO, Fi
 
 
 def store_functions() -> tuple[Function, ...]:
-    return (_mix(), _find_state(), _rehash(), _find_number(), _rehash_numbers(), _product(), _sum())
+    return (
+        _mix(),
+        _find_state(),
+        _known_state(),
+        _rehash(),
+        _find_number(),
+        _rehash_numbers(),
+        _product(),
+        _sum(),
+    )
 
 
 def _mix() -> Function:
@@ -32,6 +41,26 @@ def _hash(f: Kernel, key: str, words: str) -> str:
 def _find_state() -> Function:
     """The number of the state at KEY, added if it is new; or -status."""
     f = Kernel("find_state")
+    place, tag = _look_up(f)
+    words, count = f.field(Field.WORDS), f.field(Field.STATE_COUNT)
+    f.fail(f.compare("sge", count, f.field(Field.STATE_ROOM)), -GROW_STATES)
+    f.copy(f.address(Field.KEY), f.at(f.address(Field.STATES), f.mul(count, words)), words)
+    f.store(f.address(Field.INDEX), f.get(place), f.value(f"or i64 {tag}, {f.add(count, '1')}"))
+    f.put(Field.STATE_COUNT, f.add(count, "1"))
+    f.do(f"ret i64 {count}")
+    return f
+
+
+def _known_state() -> Function:
+    """The number of the state at KEY; -1 if there is none."""
+    f = Kernel("known_state")
+    _look_up(f)
+    f.do("ret i64 -1")
+    return f
+
+
+def _look_up(f: Kernel) -> tuple[str, str]:
+    """Return the number of the state at KEY; go on where there is none, with its place in the index."""
     words, key, states = f.field(Field.WORDS), f.address(Field.KEY), f.address(Field.STATES)
     index, mask = f.address(Field.INDEX), f.field(Field.INDEX_MASK)
     hashed = _hash(f, key, words)
@@ -52,13 +81,7 @@ def _find_state() -> Function:
             with f.when(f.compare("eq", f.get(differ), "0")):
                 f.do(f"ret i64 {number}")
         f.set(place, f.value(f"and i64 {f.add(f.get(place), '1')}, {mask}"))
-    count = f.field(Field.STATE_COUNT)
-    f.fail(f.compare("sge", count, f.field(Field.STATE_ROOM)), -GROW_STATES)
-    f.copy(key, f.at(states, f.mul(count, words)), words)
-    f.store(index, f.get(place), f.value(f"or i64 {tag}, {f.add(count, '1')}"))
-    f.put(Field.STATE_COUNT, f.add(count, "1"))
-    f.do(f"ret i64 {count}")
-    return f
+    return place, tag
 
 
 def _rehash() -> Function:

@@ -8,6 +8,7 @@ from surefoot.compile.emit.text import Function
 
 GROW_STATES, GROW_CHOICES, GROW_OUTCOMES, GROW_NUMBERS = 3, 4, 5, 6  # further statuses
 GROW_NODES, WAITS = 7, 8  # of simulation
+STAYS = 9  # the policy has to be asked, so that the state is not passed through
 ZERO, ONE = 0, 1  # the first two numbers
 
 
@@ -86,6 +87,10 @@ class Field(IntEnum):
     LABEL_COUNT = auto()
     QUANTITY_COUNT = auto()
     QUANTITY_COLUMN = auto()
+    # Of looking ahead:
+    INNER = auto()  # a table for looking ahead, one state at a time; 0: every state is stored
+    AHEAD = auto()  # not 0: this is that table
+    KNOWN = auto()  # how many states there were before the choices of this one
     # Of simulation:
     LANES = auto()  # runs under way
     LANE_COUNT = auto()

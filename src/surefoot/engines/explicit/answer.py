@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.compile import Explored, explore
+from surefoot.compile.tier import Tier
 from surefoot.engines.explicit.asked import Asked, asked
 from surefoot.engines.explicit.evidence import in_order, values
 from surefoot.engines.explicit.posed import Posed, posed
@@ -39,6 +40,12 @@ class Limits(Protocol):
     @property
     def max_states(self) -> int | None: ...
 
+    @property
+    def fuse(self) -> bool: ...
+
+    @property
+    def tier(self) -> Tier: ...
+
     def bytes(self) -> int | None: ...
 
 
@@ -48,6 +55,7 @@ class Solved:
 
     explored: Explored
     sides: tuple[tuple[Asked, Posed, Answer], ...]
+    fused: bool  # some states may have been passed through
 
 
 def answer(limits: Limits, problem: Problem, budget: Budget) -> Verdict:
@@ -62,7 +70,7 @@ def answer(limits: Limits, problem: Problem, budget: Budget) -> Verdict:
         return Unknown(Reason.INCOMPLETE, "no reachable state is a start state")
     bounds = _bounds(found, starts)
     cut = any(what.unfolded.markov.cut.any() for _, what, _ in found.sides)
-    whole = None if cut else Certificate("process", _evidence(found))
+    whole = None if cut or found.fused else Certificate("process", _evidence(found))
     if problem.property.over != "values" or len(bounds) == 1:
         return Exact(*over(problem.property.over, bounds), whole)
     states = found.sides[0][1].unfolded.state
@@ -79,7 +87,12 @@ def _runs(limits: Limits, problem: Problem, budget: Budget) -> Verdict:
     condition = asked_of.bad if isinstance(asked_of, Never) else asked_of.good  # type: ignore[union-attr]
     labels = {"condition": condition}
     explored = explore(
-        problem, labels=labels, budget=budget, max_states=limits.max_states, memory=limits.bytes()
+        problem,
+        labels=labels,
+        budget=budget,
+        max_states=limits.max_states,
+        memory=limits.bytes(),
+        tier=limits.tier,
     )
     if budget.spent() and explored.markov.cut.any():
         return Unknown(Reason.TIMEOUT, f"the time ended after {explored.markov.states} states")
@@ -92,6 +105,7 @@ def solved(limits: Limits, problem: Problem, budget: Budget) -> Solved | Unknown
     first = asked(problem.property, "min")
     starts = problem.property.starts
     labels = first.labels() | ({} if starts is None else {"starts": starts})
+    through = first.passed(problem.environment) if limits.fuse and starts is None else FALSE
     explored = explore(
         problem,
         labels=labels,
@@ -101,6 +115,8 @@ def solved(limits: Limits, problem: Problem, budget: Budget) -> Solved | Unknown
         max_states=limits.max_states,
         memory=limits.bytes(),
         until=first.decided(problem.environment) if starts is None else FALSE,
+        through=through,
+        tier=limits.tier,
     )
     if explored.blocked.any():
         why = "an assumption about the environment cannot be kept in a reachable state"
@@ -124,7 +140,7 @@ def solved(limits: Limits, problem: Problem, budget: Budget) -> Solved | Unknown
             other = Reason.INCOMPLETE if was_cut else Reason.NUMERICS
             return Unknown(Reason.TIMEOUT if budget.spent() else other, str(why))
         sides.append((side, what, found))
-    return Solved(explored, tuple(sides))
+    return Solved(explored, tuple(sides), through != FALSE)
 
 
 def _evidence(solved: Solved) -> dict[str, Any]:

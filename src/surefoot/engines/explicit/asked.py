@@ -15,7 +15,7 @@ from surefoot.errors import Unsupported
 from surefoot.problem.environment import Environment
 from surefoot.problem.names import location_parts
 from surefoot.problem.property import Bound, Expected, Optimise, Path, Probability
-from surefoot.problem.term import FALSE, TRUE, Const, Term, free_names
+from surefoot.problem.term import FALSE, TRUE, Const, Term, equal, free_names
 
 STEPS = "steps"
 _OPPOSITE: Mapping[Optimise, Optimise] = {"min": "max", "max": "min"}
@@ -60,8 +60,25 @@ class Asked:
             found = outside if self.bounds else self.right
         else:
             found = self.right | outside
-        own = {v.name for v in environment.variables}
-        return found if all(n in own or location_parts(n) for n in free_names(found)) else FALSE
+        return _of_variables(found, environment)
+
+    def passed(self, environment: Environment) -> Term:
+        """Where a state may be passed through if it has a single way on that earns nothing.
+
+        Its value is then that of the state behind it, unless steps are counted.
+        """
+        if self.steps is not None or self.after or self.reward == STEPS:
+            return FALSE
+        found = ~self.right if self.left == TRUE else self.left & ~self.right
+        for earned in self.quantities().values():
+            found &= equal(earned, Const(0))
+        return _of_variables(found, environment)
+
+
+def _of_variables(condition: Term, environment: Environment) -> Term:
+    """The condition, unless it needs more than the variables and locations of a state."""
+    own = {v.name for v in environment.variables}
+    return condition if all(n in own or location_parts(n) for n in free_names(condition)) else FALSE
 
 
 def asked(wanted: Probability | Expected, unresolved: Optimise) -> Asked:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from surefoot.engines.explicit.asked import asked
 from surefoot.errors import Unsupported
@@ -38,6 +38,10 @@ class Explicit:
     """Stop exploring here; bounds then cover whatever the rest could do."""
     memory: int | None = None
     """Stop exploring when the states take so many megabytes."""
+    fuse: bool = False
+    """Pass through states with a single way on that the question cannot see; there is no certificate then."""
+    tier: Literal["auto", "interpreter", "llvm"] = "auto"
+    """How states are explored; the answer is the same."""
 
     def objection(self, problem: Problem) -> str | None:
         if not isinstance(problem.property, Probability | Expected):

@@ -1,0 +1,58 @@
+"""Looking ahead: states in which nothing is decided and nothing earned are passed through, not stored.
+
+Such a state lets itself be passed through (a condition says so), has exactly one choice, which is not the
+policy's, with exactly one outcome, which earns nothing and leads to another state. The value of every
+question that cannot tell the two apart is the same in both. A loop of such states goes on for ever: where
+one is recognised (Brent's method: the states number 0, 1, 2, 4, 8, … of the way are compared with those that
+follow), or after very many states, the present one is kept, so that the loop stays visible. Start states are
+kept, and what leads to a state that is kept already leads there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from surefoot.compile.closure import UNDEFINED, Closure
+from surefoot.compile.interpret.joint import Steps
+from surefoot.compile.layout import Row
+from surefoot.compile.limits import MOST_PASSED
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ahead:
+    """`stays`: where a state is never passed through."""
+
+    steps: Steps
+    stays: Closure
+
+    def passed(self, row: Row) -> Row:
+        """The first state from here on that is kept."""
+        anchor = row
+        for count in range(MOST_PASSED):
+            if count & (count - 1) == 0:
+                anchor = row
+            after = self._only(row)
+            if after is None or after == row:
+                return row
+            row = after
+            if row == anchor:
+                break
+        return row
+
+    def _only(self, row: Row) -> Row | None:
+        try:
+            if self.stays(row):
+                return None
+            found = None
+            for plan in self.steps.enabled(row):
+                if plan.action is not None:
+                    return None
+                for extended in self.steps.choices(plan, row):
+                    if found is not None:
+                        return None
+                    found = self.steps.outcomes(plan, extended)
+        except UNDEFINED:
+            return None  # it is kept, and what is wrong with it is said when its turn comes
+        if found is None or len(found) != 1 or any(found[0][2]):
+            return None
+        return found[0][1]
