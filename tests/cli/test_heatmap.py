@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Command
+from tests.report.heatmap.tables import write_constant
 
 POND = Path(__file__).parents[2] / "docs" / "reference" / "pond.toml"
 ARRIVES = (POND, "--property", "arrives", "--quiet")
@@ -167,12 +168,6 @@ def test_checkpoints_beside_their_learning_curve(drawn: Drawn, tmp_path: Path, c
     assert north[0, 0] != pytest.approx(east[0, 0])
     _, out, _ = command("heatmap", *asked, "--quiet")
     assert "return at the checkpoints" in out
-
-
-def write_constant(path: Path, biases: tuple[float, float]) -> None:
-    lines = ["2,2,2,2,", "2,2,2,", "0,", "-9.0,-9.0,", "9.0,9.0,", "0.0,0.0,0.0,", "1.0,1.0,1.0,"]
-    lines += ["0.0,0.0,", "0.0,0.0,", "0.0,", "0.0,", "0.0,0.0,", "0.0,0.0,", *(f"{b}," for b in biases)]
-    path.write_text("\n".join(lines) + "\n")
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from pathlib import Path
 
 from surefoot.report.heatmap.cells import axes, heat_map, looked
 from surefoot.report.heatmap.figure import Figure, Panel, figure
@@ -33,3 +34,10 @@ def small(found: Table | None = None, aggregate: Aggregate = "max", down: bool =
     view = looked([rows])
     map = heat_map("value", rows, view, axes([rows], view, None), aggregate=aggregate)
     return figure("a <small> map", [Panel("first & last", map, "probability", "P=? [ F goal ]")], down=down)
+
+
+def write_constant(path: Path, biases: tuple[float, float]) -> None:
+    """A network of two inputs whose outputs do not depend on them."""
+    lines = ["2,2,2,2,", "2,2,2,", "0,", "-9.0,-9.0,", "9.0,9.0,", "0.0,0.0,0.0,", "1.0,1.0,1.0,"]
+    lines += ["0.0,0.0,", "0.0,0.0,", "0.0,", "0.0,", "0.0,0.0,", "0.0,0.0,", *(f"{b}," for b in biases)]
+    path.write_text("\n".join(lines) + "\n")

@@ -20,7 +20,7 @@ STYLE = """
 body{max-width:76rem}
 .panels{display:flex;flex-wrap:wrap;gap:1rem 1.6rem;align-items:flex-start}
 figure.heat{margin:0;max-width:100%}figure.heat svg{width:auto;max-width:100%;height:auto;cursor:crosshair}
-figure.heat svg:focus{outline:2px solid #28588f;outline-offset:3px}
+figure.heat svg:focus-visible{outline:2px solid #28588f;outline-offset:3px}
 .scale svg,.curve svg{width:auto;max-width:100%}
 .frame{fill:none;stroke:#d1300f;stroke-width:2;pointer-events:none}
 .bubble{position:absolute;max-width:18rem;background:#1b2631;color:#fff;font-size:.8rem;line-height:1.3;

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from surefoot.report.chart import ticks
@@ -17,7 +17,7 @@ from surefoot.report.drawing.shapes import (
     shifted,
     text_width,
 )
-from surefoot.report.heatmap.cells import Axis
+from surefoot.report.heatmap.cells import Axis, Point
 from surefoot.report.heatmap.colours import INFINITE, OUTSIDE, UNKNOWN, Scale, colours
 from surefoot.report.heatmap.curve import Curve
 from surefoot.report.heatmap.figure import (
@@ -33,7 +33,9 @@ from surefoot.report.heatmap.figure import (
 )
 from surefoot.report.run_table import number
 
-LARGEST_CELL, ONE_PANEL, MANY_PANELS = 30, 640, 330
+LARGEST_CELL = 30
+ROOM = {1: 640, 2: 450}  # pixels for a map, by how many are beside each other
+LEAST_ROOM = 330
 HEAD, FOOT, GAP, RIGHT = 32, 34, 18, 10
 LEGEND, BAR = 300, 12  # width and height of the bar of colours
 CURVE = (520, 150)
@@ -91,7 +93,7 @@ def panel_drawing(figure: Figure, panel: Panel) -> Placed:
     """One heat map with its heading and its axes."""
     map, scale = panel.map, figure.scales[panel.unit]
     columns, rows = len(map.x.values), map.rows
-    room = ONE_PANEL if len(figure.panels) == 1 else MANY_PANELS
+    room = ROOM.get(min(figure.columns, len(figure.panels)), LEAST_ROOM)
     size = max(1, min(LARGEST_CELL, room // columns, max(room // rows, 6)))
     labels = [number(v) for v in map.y.values] if map.y is not None else []
     left = max(map_margin(labels), 12)
@@ -144,22 +146,29 @@ def every(count: int, size: int, room: int) -> int:
     return max(1, count)
 
 
+def labelled(values: Sequence[Point], step: int) -> list[int]:
+    """Where labels stand: at multiples of the step, if the values are whole numbers."""
+    whole = all(isinstance(v, int) and not isinstance(v, bool) for v in values)
+    return [i for i, v in enumerate(values) if (v if whole else i) % step == 0]
+
+
 def _across(axis: Axis, left: int, bottom: int, size: int) -> list[Shape]:
     labels = [number(v) for v in axis.values]
     step = every(len(labels), size, max(text_width(label) for label in labels) + 6)
     shapes: list[Shape] = [
         Text(left + i * size + size // 2, bottom + 13, labels[i], 10, "middle")
-        for i in range(0, len(labels), step)
+        for i in labelled(axis.values, step)
     ]
     return [*shapes, Text(left, bottom + 27, axis.name, 10)]
 
 
 def _along(axis: Axis, left: int, size: int, order: list[int]) -> list[Shape]:
     step = every(len(order), size, 12)
+    shown = set(labelled(axis.values, step))
     return [
         Text(left - 4, HEAD + place * size + size // 2 + 4, number(axis.values[row]), 10, "end")
         for place, row in enumerate(order)
-        if row % step == 0
+        if row in shown
     ]
 
 
@@ -170,7 +179,7 @@ def legend_drawing(figure: Figure, unit: str) -> Drawing:
     every_colour = colours()
     shapes: list[Shape] = [Text(0, 11, _scale_words(figure, unit, scale), 11)]
     shapes += [
-        Rectangle(left + i, top, 2, BAR, every_colour[i * len(every_colour) // LEGEND])
+        Rectangle(left + i, top, min(3, LEGEND - i), BAR, every_colour[i * len(every_colour) // LEGEND])
         for i in range(0, LEGEND, 2)
     ]
     shapes += [

@@ -38,6 +38,7 @@ class Asker:
     explicit: Engine
     quantities: Sequence[Which]
     optimise: Optimise | None
+    certificates: bool = True
     optima: list[tuple[Environment, Property, Result]] = field(default_factory=list)
 
     def answers(self, variant: Variant, budget: Budget) -> Answers:
@@ -45,9 +46,7 @@ class Asker:
         policy_needed = [q for q in self.quantities if q != "optimum"]
         result: Result | None = None
         if policy_needed:
-            result = verify(
-                variant.problem, self.engine, budget, inputs=variant.inputs, source=variant.source
-            )
+            result = self._verify(variant.problem, self.engine, variant, budget)
         best: Result | None = None
         if {"optimum", "gap"} & set(self.quantities) and not (result is not None and interrupted(result)):
             best = self._optimum(variant, budget)
@@ -57,6 +56,16 @@ class Asker:
         main = result or best
         assert main is not None
         return Answers(variant, main, self._tables(variant, result, best))
+
+    def _verify(self, problem: Problem, engine: Engine, variant: Variant, budget: Budget) -> Result:
+        return verify(
+            problem,
+            engine,
+            budget,
+            inputs=variant.inputs,
+            source=variant.source,
+            certificates=self.certificates,
+        )
 
     def _tables(self, variant: Variant, result: Result | None, best: Result | None) -> dict[Which, Table]:
         found: dict[Which, Table] = {}
@@ -82,7 +91,7 @@ class Asker:
                 return result
         budget.progress(f"{variant.title}: the optimum")
         problem = replace(variant.problem, policy=None, property=best)
-        result = verify(problem, self.explicit, budget, inputs=variant.inputs, source=variant.source)
+        result = self._verify(problem, self.explicit, variant, budget)
         self.optima.append((environment, best, result))
         return result
 

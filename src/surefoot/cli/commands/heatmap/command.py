@@ -56,6 +56,7 @@ def heatmap(
     threshold: str | None,
     timeout: float,
     seed: int,
+    uncertified: bool,
     **options: Any,
 ) -> int:
     """Draw the values of all starts of MODELS (problem files, JANI models, problems of studies): one map for
@@ -83,7 +84,7 @@ def heatmap(
     if limit is not None and "value" not in wanted:
         raise InvalidProblem("a threshold is about values", fix="draw them: --quantity value")
     best = build_engines(Explicit.name, options, None)[0]
-    asker = Asker(engine, best, wanted, optimise)
+    asker = Asker(engine, best, wanted, optimise, certificates=not uncertified)
     with progress(outputs.quiet) as tell:
         answered = ask_all(found, asker, started, tell)
     for one in answered:

@@ -40,6 +40,8 @@ OPTIONS: tuple[Callable[..., Any], ...] = (
     click.option("--png", metavar="FILE"),
     click.option("--json", metavar="FILE|-", help="Every number of the picture; - = stdout, nothing else."),
     click.option("--report", metavar="FILE", help="One HTML page on which cells can be clicked."),
+    click.option("--no-certificates", "uncertified", is_flag=True,
+                 help="Do not have exact values checked by the independent checker, which can take longer."),
     click.option("--timeout", type=float, callback=positive, default=60.0, show_default=True,
                  metavar="SECONDS", help="For the whole run; all maps share it equally."),
     click.option("--seed", type=int, default=0, show_default=True),

@@ -1,0 +1,1 @@
+"""surefoot inside other tools."""

@@ -1,0 +1,211 @@
+"""Checks while a policy is trained: every so many steps its value at each start, and where it fails.
+
+Nothing here knows a training library: a model is anything that saves itself as a file `load_policy` reads.
+A check draws a heat map, lists the starts that miss a threshold, and keeps the checkpoint: the folder can be
+given to `surefoot heatmap --checkpoints`, and its `checks.csv` to `--curve`.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Protocol, TypeAlias
+
+from surefoot.engines.explicit import Explicit
+from surefoot.engines.protocol import Engine
+from surefoot.errors import InvalidProblem
+from surefoot.formats.normalize import read_normalization
+from surefoot.formats.policy_file import load_policy
+from surefoot.problem.network import Network
+from surefoot.problem.policy import NeuralPolicy
+from surefoot.problem.problem import Problem
+from surefoot.problem.property import Expected, Probability, Threshold
+from surefoot.problem.semantics import State
+from surefoot.problem.show import show_property
+from surefoot.report.drawing import svg
+from surefoot.report.heatmap.cells import varying
+from surefoot.report.heatmap.critical import Critical, critical, critical_data, read_threshold
+from surefoot.report.heatmap.figure import Figure
+from surefoot.report.heatmap.layout import drawn
+from surefoot.report.heatmap.made import result_figure
+from surefoot.report.heatmap.measured import Measured, Table, measured, together, values
+from surefoot.run import verify
+from surefoot.verdict.verdict import Estimated, Exact, PerStart, Result, Unknown, Verdict
+from surefoot.work.budget import Budget
+
+Question: TypeAlias = Callable[[Network], Problem]
+
+
+class Model(Protocol):
+    """What is trained: it saves itself as a file."""
+
+    def save(self, path: str) -> None: ...
+
+
+class Logger(Protocol):
+    """Where numbers go."""
+
+    def record(self, key: str, value: Any) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What is asked of a policy, how often, and where the answers go."""
+
+    problem: Question | Problem
+    """A function from a network to the problem, or a problem whose network is replaced."""
+    every: int = 10_000
+    """Steps of training from one check to the next."""
+    engine: Engine = field(default_factory=Explicit)
+    seconds: float = 60.0
+    """For one check."""
+    seed: int = 0
+    threshold: str | None = None
+    """What every start should keep: `<= 0.1`."""
+    folder: Path | None = None
+    """Where checkpoints, heat maps, critical starts and `checks.csv` are written."""
+    x: str | None = None
+    y: str | None = None
+    down: bool = False
+    on_critical: Callable[[Sequence[State]], None] | None = None
+    """Called with the starts that miss the threshold, the worst first: to train from there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One check: bounds of the mean value and of the value at the least and the greatest start."""
+
+    step: int
+    verdict: Verdict
+    mean: Measured | None
+    least: Measured | None
+    greatest: Measured | None
+    critical: tuple[Critical, ...]
+    figure: Figure | None
+
+
+@dataclass(slots=True)
+class Checks:
+    """The checks of one training."""
+
+    settings: Settings
+    threshold: Threshold | None = None
+    done: list[Check] = field(default_factory=list)
+    last: int = 0
+
+    def __post_init__(self) -> None:
+        if self.settings.every < 1:
+            raise InvalidProblem("checks need at least one step between them", fix="every=10_000")
+        if self.settings.threshold is not None:
+            self.threshold = read_threshold(self.settings.threshold)
+        if self.settings.folder is not None:
+            self.settings.folder.mkdir(parents=True, exist_ok=True)
+
+    def due(self, step: int) -> bool:
+        return step - self.last >= self.settings.every
+
+    def check(self, model: Model, step: int, logger: Logger) -> Check:
+        """Ask about the model as it is now."""
+        self.last = step
+        with tempfile.TemporaryDirectory() as place:
+            network = saved_network(model, self.settings.folder or Path(place), step)
+        problem = asked(self.settings.problem, network)
+        budget = Budget(self.settings.seconds, self.settings.seed)
+        result = verify(problem, self.settings.engine, budget, certificates=False)
+        found = self._judged(problem, result, step)
+        self.done.append(found)
+        record(found, logger)
+        if self.settings.folder is not None:
+            self._write(found, show_property(problem.property), self.settings.folder)
+        if found.critical and self.settings.on_critical is not None:
+            self.settings.on_critical([c.start for c in found.critical])
+        return found
+
+    def _judged(self, problem: Problem, result: Result, step: int) -> Check:
+        table = table_of(result.verdict)
+        if not table:
+            return Check(step, result.verdict, None, None, None, (), None)
+        every = [value for _, value in table]
+        bad = () if self.threshold is None else critical(table, self.threshold)
+        figure = None
+        if isinstance(result.verdict, PerStart) and (
+            self.settings.x is not None or 1 <= len(varying(s for s, _ in table)) <= 2
+        ):
+            x, y, down = self.settings.x, self.settings.y, self.settings.down
+            figure = result_figure(problem, result, x=x, y=y, down=down, title=f"step {step}")
+        mean, least, greatest = together(every, "mean"), together(every, "min"), together(every, "max")
+        return Check(step, result.verdict, mean, least, greatest, bad, figure)
+
+    def _write(self, found: Check, words: str, folder: Path) -> None:
+        if found.figure is not None:
+            (folder / f"heatmap-{found.step}.svg").write_text(svg(drawn(found.figure)), "utf-8")
+        if self.threshold is not None:
+            data = critical_data(found.critical, self.threshold, words)
+            (folder / f"critical-{found.step}.json").write_text(json.dumps(data, indent=1) + "\n", "utf-8")
+        (folder / "checks.csv").write_text(self.curve(), "utf-8")
+
+    def curve(self) -> str:
+        """All checks as a table: the middle of the mean value against the step, then its bounds."""
+        stream = io.StringIO()
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(["step", "mean", "low", "high", "critical"])
+        for one in self.done:
+            if one.mean is not None and one.mean.low is not None and one.mean.high is not None:
+                ends = [float(v) for v in (one.mean.shown() or Fraction(0), one.mean.low, one.mean.high)]
+                writer.writerow([one.step, *ends, len(one.critical)])
+        return stream.getvalue()
+
+
+def asked(question: Question | Problem, network: Network) -> Problem:
+    """The problem with this network; its property asks for the value of each start."""
+    if isinstance(question, Problem):
+        if not isinstance(question.policy, NeuralPolicy):
+            fix = "give a problem with a network, or a function from a network to a problem"
+            raise InvalidProblem("the policy of the problem is no network", fix=fix)
+        problem = replace(question, policy=replace(question.policy, network=network))
+    else:
+        problem = question(network)
+    if not isinstance(problem.property, Probability | Expected):
+        fix = 'ask for one: "P=? [ F goal ]"'
+        raise InvalidProblem("checks while training need a probability or an expected value", fix=fix)
+    return replace(problem, property=replace(problem.property, over="values", threshold=None))
+
+
+def saved_network(model: Model, folder: Path, step: int) -> Network:
+    """Save the model and read it back as it would be deployed, with the normalisation of its observations."""
+    path = folder / f"agent-{step}.zip"
+    model.save(str(path))
+    statistics = None
+    normalizing = getattr(model, "get_vec_normalize_env", lambda: None)()
+    if normalizing is not None and getattr(normalizing, "norm_obs", True):
+        file = folder / f"agent-{step}.pkl"
+        normalizing.save(str(file))
+        statistics = read_normalization(file)
+    return load_policy(path, normalization=statistics).network
+
+
+def table_of(verdict: Verdict) -> Table:
+    """The values of a verdict; of one start only, a table of one row without a state. Unknown: none."""
+    match verdict:
+        case PerStart():
+            return values(verdict)
+        case Exact() | Estimated():
+            return [({}, measured(verdict))]
+        case _:
+            return []
+
+
+def record(found: Check, logger: Logger) -> None:
+    """Bounds as numbers for a log; what is unknown is recorded as such and nothing else."""
+    logger.record("surefoot/unknown", int(isinstance(found.verdict, Unknown)))
+    for name, value in (("mean", found.mean), ("least", found.least), ("greatest", found.greatest)):
+        if value is not None and value.low is not None and value.high is not None:
+            logger.record(f"surefoot/{name}_low", float(value.low))
+            logger.record(f"surefoot/{name}_high", float(value.high))
+    logger.record("surefoot/critical", len(found.critical))

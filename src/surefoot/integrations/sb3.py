@@ -1,0 +1,86 @@
+"""A Stable-Baselines3 callback that checks the policy every so many steps and logs interval and heat map.
+
+callback = check_callback(problem, every=20_000, threshold="<= 0.1", folder="checks")
+model.learn(200_000, callback=callback)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from surefoot.engines.explicit import Explicit
+from surefoot.engines.protocol import Engine
+from surefoot.errors import missing
+from surefoot.integrations.checks import Check, Checks, Question, Settings
+from surefoot.problem.problem import Problem
+from surefoot.problem.semantics import State
+from surefoot.report.drawing.raster import pixels
+from surefoot.report.heatmap.layout import drawn
+
+
+def check_callback(
+    problem: Question | Problem,
+    *,
+    every: int = 10_000,
+    engine: Engine | None = None,
+    seconds: float = 60.0,
+    seed: int = 0,
+    threshold: str | None = None,
+    folder: str | Path | None = None,
+    x: str | None = None,
+    y: str | None = None,
+    y_down: bool = False,
+    on_critical: Callable[[Sequence[State]], None] | None = None,
+) -> Any:
+    """A `BaseCallback`; its `checks.done` holds every check. The policy is asked as it acts when deployed:
+    the problem says whether it takes the best output or draws.
+    """
+    try:
+        from stable_baselines3.common.callbacks import BaseCallback
+    except ImportError:
+        raise missing("stable-baselines3", "train") from None
+    settings = Settings(
+        problem,
+        every,
+        engine or Explicit(),
+        seconds,
+        seed,
+        threshold,
+        None if folder is None else Path(folder),
+        x,
+        y,
+        y_down,
+        on_critical,
+    )
+
+    class CheckCallback(BaseCallback):  # type: ignore[misc]
+        """Checks on the way, and once more at the end if the last check was earlier."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.checks = Checks(settings)
+
+        def _on_step(self) -> bool:
+            if self.checks.due(self.num_timesteps):
+                self._check()
+            return True
+
+        def _on_training_end(self) -> None:
+            if self.num_timesteps > self.checks.last:
+                self._check()
+
+        def _check(self) -> None:
+            log_image(self.checks.check(self.model, self.num_timesteps, self.logger), self.logger)
+
+    return CheckCallback()
+
+
+def log_image(found: Check, logger: Any) -> None:
+    """The heat map where the logger shows pictures (TensorBoard)."""
+    from stable_baselines3.common.logger import Image
+
+    if found.figure is not None:
+        picture = Image(pixels(drawn(found.figure), zoom=1), "HWC")
+        logger.record("surefoot/heatmap", picture, exclude=("stdout", "log", "json", "csv"))
