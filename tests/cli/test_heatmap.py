@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 from fractions import Fraction
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.cli.conftest import Command
 from tests.report.heatmap.tables import write_constant
+
+from surefoot.engines.explicit import Explicit
 
 POND = Path(__file__).parents[2] / "docs" / "reference" / "pond.toml"
 ARRIVES = (POND, "--property", "arrives", "--quiet")
@@ -161,7 +165,7 @@ def test_checkpoints_beside_their_learning_curve(drawn: Drawn, tmp_path: Path, c
     wired = ("--observe", "x, y", "--actions", "east,north", "--choose", "argmax-applicable")
     asked = (POND, "--property", "arrives", *wired, "--checkpoints", folder, "--curve", folder / "curve.csv")
     figure = drawn(*asked)
-    assert [p["title"] for p in figure["panels"]] == ["10", "200"]
+    assert [p["title"] for p in figure["panels"]] == ["step 10", "step 200"]
     assert figure["curve"]["checkpoints"][1] == {"x": 200.0, "name": "agent-200.nnet"}
     east, north = map(values, figure["panels"])
     assert east == pytest.approx(by_hand(0.2))
@@ -218,3 +222,27 @@ def test_a_study(drawn: Drawn) -> None:
     (panel,) = drawn("racetrack/crash-probability")["panels"]
     assert panel["source"]["study"] == "racetrack/crash-probability"
     assert [c["starts"][0]["car_x"] for c in panel["cells"]] == ["0", "0", "0"]
+
+
+@pytest.mark.parametrize("place", ["surefoot.engines.explicit.engine.Explicit.check", "surefoot.run.certify"])
+def test_an_interrupt_leaves_what_there_is(
+    place: str, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second map is interrupted, inside the engine or while its certificate is checked."""
+    folder, name = place.rsplit(".", 1)
+    owner = Explicit if name == "check" else import_module(folder)
+    original, calls = getattr(owner, name), []
+
+    def counted(*given: Any, **named: Any) -> Any:
+        calls.append(1)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return original(*given, **named)
+
+    monkeypatch.setattr(owner, name, counted)
+    file = tmp_path / "out.json"
+    code, out, err = command("heatmap", *ARRIVES, "--sweep", "slip=0.1:0.5:0.1", "--json", file)
+    assert code == 130
+    assert [p["title"] for p in json.loads(file.read_text())["panels"]] == ["slip = 0.1"]
+    assert "slip = 0.2: unknown (interrupted)" in err
+    assert "slip = 0.2: unknown (interrupted)" in out

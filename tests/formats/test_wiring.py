@@ -213,3 +213,9 @@ def test_bad_options_are_refused(observe: str, choose: str, message: str) -> Non
     with pytest.raises(InvalidProblem) as caught:
         wiring_from_options(observe, "", choose)
     assert str(caught.value) == message
+
+
+def test_edges_of_a_component_on_the_command_line() -> None:
+    assert rewiring_from_options("edges_of( car )").actions == EdgesOf("car")
+    assert wiring_from_options("x, y", "edges_of(car)").choose is Choose.ARGMAX
+    assert rewiring_from_options("edges_of,car").actions == ("edges_of", "car")

@@ -87,7 +87,7 @@ def test_the_folder_is_what_the_command_draws(problem: Problem, tmp_path: Path) 
     code = run([*asked_for, "--quiet"])
     assert code == 0
     panels = json.loads((tmp_path / "out.json").read_text())["panels"]
-    assert [p["title"] for p in panels] == ["100", "200"]
+    assert [p["title"] for p in panels] == ["step 100", "step 200"]
 
 
 def test_without_an_answer_nothing_is_claimed(problem: Problem) -> None:

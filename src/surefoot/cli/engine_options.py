@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from fractions import Fraction
 from pathlib import Path
@@ -59,24 +59,24 @@ TYPES: dict[str, Any] = {
 }
 
 
-def engine_flags(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add `--engine`, `--dump-queries` and one flag per engine field."""
-    for name, kind in _fields().items():
+def engine_flags(command: Callable[..., Any], names: Sequence[str] = ()) -> Callable[..., Any]:
+    """Add `--engine`, `--dump-queries` and one flag per field of the named engines, by default of all."""
+    chosen = {n: e for n, e in ENGINES.items() if n in names or not names}
+    for name, kind in _fields(chosen).items():
         given: Any = click.Choice(list(SOLVERS)) if kind == "Solver" else TYPES.get(kind)
-        users = ", ".join(n for n, e in ENGINES.items() if name in {f.name for f in fields(e)})  # type: ignore[arg-type]
+        users = ", ".join(n for n, e in chosen.items() if name in {f.name for f in fields(e)})  # type: ignore[arg-type]
         flag = {"is_flag": True, "default": None} if kind == "bool" else {"type": given}
         command = click.option(f"--{name.replace('_', '-')}", name, help=f"option of: {users}", **flag)(
             command
         )
     command = click.option("--dump-queries", type=click.Path(path_type=Path), metavar="DIR",
                            help="Write every solver question as SMT-LIB and VNN-LIB.")(command)  # fmt: skip
-    return click.option(
-        "--engine", "engine_name", metavar="NAME", help="Default: all without objection, in turns."
-    )(command)
+    default = names[0] if names else "all without objection, in turns"
+    return click.option("--engine", "engine_name", metavar="NAME", help=f"Default: {default}.")(command)
 
 
-def _fields() -> dict[str, str]:
-    return {f.name: str(f.type) for e in ENGINES.values() for f in fields(e)}  # type: ignore[arg-type]
+def _fields(engines: Mapping[str, type[Engine]]) -> dict[str, str]:
+    return {f.name: str(f.type) for e in engines.values() for f in fields(e)}  # type: ignore[arg-type]
 
 
 def build_engines(name: str | None, given: Mapping[str, Any], dump: Path | None) -> list[Engine]:

@@ -55,7 +55,9 @@ def model_flags(command: Callable[..., Any]) -> Callable[..., Any]:
             ),
             click.option("--observe", metavar="TERMS", help="What the network reads, in order: `x, y - 1`."),
             click.option(
-                "--actions", metavar="LABELS", help="What its outputs stand for, in order: `left,right`."
+                "--actions",
+                metavar="LABELS",
+                help="What its outputs stand for, in order: `left,right`, or `edges_of(car)`.",
             ),
             click.option("--choose", metavar="HOW", help="argmax, argmax-applicable, value or sample."),
             click.option("--output", metavar="NAME", help="Which output of the network, if it has several."),

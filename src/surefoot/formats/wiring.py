@@ -25,6 +25,7 @@ from surefoot.problem.term import Const, Term, Var, substitute
 from surefoot.problem.window import Window, interleave
 
 KEYS = ("observe", "actions", "edges_of", "order", "choose", "normalize", "output")
+_EDGES_OF = re.compile(r"\s*edges_of\s*\(\s*([^()]+?)\s*\)\s*\Z")
 _INTERLEAVE = re.compile(r"\s*interleave\s*\(([^()]*)\)\s*\Z")
 
 
@@ -45,7 +46,7 @@ class Wiring:
 class Rewiring:
     """What replaces parts of a wiring that stands in a file; what is empty stays as it is."""
 
-    actions: tuple[str, ...] = ()
+    actions: Actions = ()
     choose: Choose | None = None
     normalize: Normalization | None = None
 
@@ -106,10 +107,12 @@ def wiring_from_options(
 
 
 def rewiring_from_options(actions: str = "", choose: str = "") -> Rewiring:
-    """The parts of a wiring that command-line texts replace: `left,right`, `argmax`."""
-    labels = tuple(a.strip() for a in actions.split(",")) if actions.strip() else ()
+    """The parts of a wiring that command-line texts replace: `left,right` or `edges_of(car)`, `argmax`."""
+    meant: Actions = tuple(a.strip() for a in actions.split(",")) if actions.strip() else ()
+    if found := _EDGES_OF.match(actions):
+        meant = EdgesOf(found[1])
     try:
-        return Rewiring(labels, read_choose(choose) if choose else None)
+        return Rewiring(meant, read_choose(choose) if choose else None)
     except InvalidProblem as error:
         raise error.at("--choose") from None
 

@@ -20,7 +20,7 @@ STYLE = """
 body{max-width:76rem}
 .panels{display:flex;flex-wrap:wrap;gap:1rem 1.6rem;align-items:flex-start}
 figure.heat{margin:0;max-width:100%}figure.heat svg{width:auto;max-width:100%;height:auto;cursor:crosshair}
-figure.heat svg:focus-visible{outline:2px solid #28588f;outline-offset:3px}
+figure.heat svg:focus{outline:none}figure.heat svg:focus-visible{outline:2px solid #28588f;outline-offset:3px}
 .scale svg,.curve svg{width:auto;max-width:100%}
 .frame{fill:none;stroke:#d1300f;stroke-width:2;pointer-events:none}
 .bubble{position:absolute;max-width:18rem;background:#1b2631;color:#fff;font-size:.8rem;line-height:1.3;
@@ -61,8 +61,8 @@ def section(figure: Figure, detail: int = 2, *, heading: bool = True) -> str:
     facts = "".join(_facts(panel) for panel in figure.panels)
     return (
         f'<section class="heat">{head}{notes}{curve}'
-        f'<div class="panels">{panels}</div>'
-        f'<div class="scale">{scales}</div><div class="picked" aria-live="polite">'
+        f'<div class="scale">{scales}</div><div class="panels">{panels}</div>'
+        f'<div class="picked" aria-live="polite">'
         "<p>Click a cell, or use the arrow keys, to see its value, interval and start state.</p></div>"
         f"<details><summary>What this rests on</summary><dl>{facts}</dl></details></section>"
     )

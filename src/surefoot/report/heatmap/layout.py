@@ -224,7 +224,7 @@ def curve_drawing(curve: Curve) -> Drawing:
         at = place(low, y)[1]
         shapes.append(Line(((left, at), (width - 20, at)), "#dddddd"))
         shapes.append(Text(left - 6, round(at) + 4, f"{y:.6g}", 10, "end"))
-    for x in ticks(low, high)[::2] if high > low else (low,):
+    for x in ticks(low, high) if high > low else (low,):
         shapes.append(Text(round(place(x, floor_)[0]), bottom + 14, f"{x:.6g}", 10, "middle"))
     for x, _ in curve.marks:
         at = place(x, floor_)[0]

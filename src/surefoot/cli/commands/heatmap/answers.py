@@ -14,8 +14,8 @@ from surefoot.problem.environment import Environment
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Optimise, Probability, Property
 from surefoot.report.heatmap.measured import Table, Which, effort, gaps, values
-from surefoot.run import verify
-from surefoot.verdict.verdict import Estimated, Exact, PerStart, Result, Unknown
+from surefoot.run import unanswered, verify
+from surefoot.verdict.verdict import Estimated, Exact, PerStart, Reason, Result, Unknown
 from surefoot.work.budget import Budget
 
 
@@ -133,7 +133,12 @@ def ask_all(
     for number, variant in enumerate(found):
         tell(f"{number + 1} of {len(found)}: {variant.title}")
         share = started.remaining() / (len(found) - number)
-        answered.append(asker.answers(variant, Budget(share, started.seed, tell)))
+        try:
+            answered.append(asker.answers(variant, Budget(share, started.seed, tell)))
+        except KeyboardInterrupt:  # between two engines, or while a certificate was checked
+            why = Unknown(Reason.INTERRUPTED, "interrupted by the user")
+            result = unanswered(variant.problem, why, started, variant.inputs, variant.source)
+            answered.append(Answers(variant, result, {}, trouble(result), True))
         if answered[-1].interrupted:
             break
     return answered

@@ -12,7 +12,7 @@ import click
 from surefoot.cli.commands.check import MODEL_OPTIONS
 from surefoot.cli.commands.heatmap.answers import Answers, Asker, ask_all
 from surefoot.cli.commands.heatmap.compose import Look, composed, drawn_starts, read_limits
-from surefoot.cli.commands.heatmap.flags import heat_flags
+from surefoot.cli.commands.heatmap.flags import heat_flags, value_flags
 from surefoot.cli.commands.heatmap.outputs import Outputs
 from surefoot.cli.commands.heatmap.variants import (
     Checkpoint,
@@ -21,7 +21,7 @@ from surefoot.cli.commands.heatmap.variants import (
     read_sweep,
     variants,
 )
-from surefoot.cli.engine_options import build_engines, engine_flags
+from surefoot.cli.engine_options import build_engines
 from surefoot.cli.model import model_flags
 from surefoot.cli.output import worst
 from surefoot.cli.progress import progress
@@ -41,7 +41,7 @@ FILES = ("svg", "png", "json", "report", "critical", "quiet")
 @click.command()
 @click.argument("models", nargs=-1, required=True, type=click.Path(path_type=Path))
 @model_flags
-@engine_flags
+@value_flags
 @heat_flags
 def heatmap(
     models: tuple[Path, ...],
@@ -73,7 +73,8 @@ def heatmap(
     limit = None if threshold is None else read_threshold(threshold)
     saved, line = _training(folder, curve, wiring["policy"])
     swept = _swept(sweeps)
-    found = list(variants(models, wiring, swept, saved, None if starts is None else parse_term(starts)))
+    places = None if starts is None else parse_term(starts)
+    found = list(variants(models, wiring, swept, saved, places, line.x if line is not None else "step"))
     if outputs.critical is not None and (len(found) != 1 or (limit or found[0].threshold) is None):
         fix = "draw one problem, with --threshold '<= 0.1'"
         raise InvalidProblem("critical starts are about one problem and a threshold", fix=fix)

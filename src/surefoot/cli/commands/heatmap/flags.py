@@ -8,8 +8,10 @@ from typing import Any
 
 import click
 
+from surefoot.cli.engine_options import engine_flags
 from surefoot.cli.output import positive
 
+VALUED = ("explicit", "statistical")
 QUANTITIES = ("value", "optimum", "gap", "effort")
 OPTIONS: tuple[Callable[..., Any], ...] = (
     click.option("--x", metavar="TERM", help="What is drawn from left to right: a variable or a term."),
@@ -47,6 +49,11 @@ OPTIONS: tuple[Callable[..., Any], ...] = (
     click.option("--seed", type=int, default=0, show_default=True),
     click.option("--quiet", is_flag=True, help="No progress on stderr."),
 )  # fmt: skip
+
+
+def value_flags(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of those engines that give a value to each start."""
+    return engine_flags(command, VALUED)
 
 
 def heat_flags(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -127,8 +127,12 @@ def variants(
     sweeps: tuple[Sweep, ...],
     saved: tuple[Checkpoint, ...],
     starts: Term | None,
+    unit: str = "step",
 ) -> Iterator[Variant]:
-    """Everything that is drawn, model by model, in the order of training and of the swept values."""
+    """Everything that is drawn, model by model, in the order of training and of the swept values.
+
+    `unit`: what the number in the name of a checkpoint counts.
+    """
     choices = [[(s.name, value) for value in s.values] for s in sweeps]
     for model, one, swept in product(models, saved or (None,), product(*choices)):
         settings = dict(wiring)
@@ -139,7 +143,7 @@ def variants(
         asked = _asked(loaded, model)
         for name, problem in asked.items():
             words = [*([_named(model)] if len(models) > 1 else []), *([name] if len(asked) > 1 else [])]
-            words += [str(one.step)] if one is not None else []
+            words += [f"{unit} {one.step}"] if one is not None else []
             words += [f"{n} = {v}" for n, v in swept]
             title = ", ".join(words) or name
             source = {**loaded.source, "property": name}
