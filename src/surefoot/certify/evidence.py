@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from surefoot.certify.barrier.claim import about_sets
 from surefoot.certify.execution.argument import Aid
 from surefoot.certify.execution.canonical import canonical
 from surefoot.certify.execution.prove import about_runs, certificate
@@ -82,6 +83,12 @@ def _certified(
             if (why := replay(problem, trace)) is not None:
                 return Evidence(Unknown(Reason.SPURIOUS, f"the trace does not replay: {why}"), False)
             return Evidence(verdict, True)
+        case Proved(Certificate("barrier", sets)):
+            try:
+                closed: Certificate | str = about_sets(problem, sets)
+            except Unsupported as why:
+                closed = str(why)
+            return _checked(closed, "proved", Holds(None, solver, as_asked=True), budget)
         case Proved(found, arithmetic):
             content = about_files(found.content, source, inputs)
             otherwise = Holds(0, solver, as_asked=True)

@@ -1,5 +1,6 @@
 """Engines by name. To add one: write engines/<name>.py, add one line here."""
 
+from surefoot.engines.barrier import Barrier
 from surefoot.engines.bmc import Bmc
 from surefoot.engines.explicit import Explicit
 from surefoot.engines.induction import Induction
@@ -13,4 +14,5 @@ ENGINES: dict[str, type[Engine]] = {
     "recurrence": Recurrence,
     "explicit": Explicit,
     "predicates": Predicates,
+    "barrier": Barrier,
 }

@@ -186,6 +186,8 @@ def _size(certificate: Certificate) -> str:
     if isinstance(several, list):
         cases = [case for obligation in several for case in obligation["cases"]]
         return f"{counted(len(several), 'obligation')} and {_steps(cases)}"
+    if isinstance(sets := certificate.content.get("sets"), list):
+        return counted(len(sets), "closed set")
     return _steps(cases if isinstance(cases, list) else [])
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
+from .barrier.claim import check_barrier
 from .bounds.state import Contents, Kernel
 from .claim import Places, read_claim
 from .execution.argument import read_argument
@@ -26,7 +27,7 @@ from .query import Query
 
 _KEYS = frozenset({"surefoot-certificate", "claim", "arithmetic"})
 _CASES, _OBLIGATIONS = frozenset({"cases"}), frozenset({"obligations"})
-_VALUES = frozenset({"values"})
+_VALUES, _SETS = frozenset({"values"}), frozenset({"sets"})
 _EXECUTION = frozenset({"kind", "problem", "argument"})
 _RECURRENCE = frozenset({"kind", "problem", "start", "moves", "regions"})
 _STEM = "that another float32 evaluation of the network than the reference makes the same first steps"
@@ -35,6 +36,7 @@ _MEANING = {
     "float32": "float32: any order of summation, tanh and sigmoid within four units in the last place",
     "real": "real numbers: rounding is not covered",
     "exact": "exact: the model has no rounding",
+    "float64": "float64: every operation rounded to nearest, in the order written",
     "reference": "float32 as the reference computes: sums from the first input to the last, then the bias",
 }
 
@@ -96,6 +98,8 @@ def check(
     claim = certificate.get("claim")
     if isinstance(claim, dict) and claim.get("kind") in ("process", "graph"):
         return _about_values(certificate, Places(base, network, property))
+    if isinstance(claim, dict) and claim.get("kind") == "barrier":
+        return _about_sets(certificate)
     about_runs = isinstance(claim, dict) and claim.get("kind") in ("execution", "recurrence")
     proofs = _OBLIGATIONS if about_runs else _CASES
     data = record(dict(certificate), _KEYS | proofs, frozenset(), "certificate")
@@ -142,6 +146,24 @@ def _about_values(certificate: Mapping[str, Any], places: Places) -> Verdict:
     reason = "every reachable state was looked at" if graph else "the bounds of every state are inductive"
     meaning = _MEANING[found.arithmetic]
     return Verdict(True, reason, found.claim, meaning, found.unsaid, 1, found.choices, found.states)
+
+
+def _about_sets(certificate: Mapping[str, Any]) -> Verdict:
+    """Sets of states of a polynomial system that are never left."""
+    data = record(dict(certificate), _KEYS | _SETS, frozenset(), "certificate")
+    if type(data["surefoot-certificate"]) is not int or data["surefoot-certificate"] != 1:
+        raise BadCertificate("certificate: of another version than 1")
+    if data["arithmetic"] not in ("exact", "float64"):
+        raise BadCertificate("certificate: about a polynomial system, in `exact` or `float64` arithmetic")
+    words = "no run comes to an unsafe state"
+    try:
+        words = check_barrier(data["claim"], data["sets"], data["arithmetic"])
+    except Refused as error:
+        return Verdict(False, str(error), words)
+    meaning = _MEANING[data["arithmetic"]]
+    missing = ("where the system comes from: it is written out in the certificate",)
+    count = len(data["sets"])
+    return Verdict(True, "every set is closed and safe", words, meaning, missing, count, count, count)
 
 
 def _about_runs(data: dict[str, Any], places: Places, arithmetic: str) -> Verdict:

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from surefoot.certify.barrier.claim import is_about_sets
 from surefoot.certify.checker.check import check
 from surefoot.certify.checker.number import BadCertificate
 from surefoot.certify.process.claim import is_about_graph, is_about_values
@@ -59,7 +60,7 @@ def judged(stored: StoredResult, trust_python: bool) -> tuple[str, str]:
     """Accepted, rejected or not certified, and the reason."""
     if isinstance(stored.result.verdict, Proved):
         content = stored.result.verdict.certificate.content
-        about_runs = stored.result.verdict.certificate.kind in ("execution", "graph")
+        about_runs = stored.result.verdict.certificate.kind in ("execution", "graph", "barrier")
         why = other_problem(content, stored, trust_python) if about_runs else other_files(content, stored)
         return accepted(content, Path()) if why is None else ("rejected", why)
     if isinstance(stored.result.verdict, Exact | PerStart) and stored.result.verdict.certificate is not None:
@@ -140,7 +141,7 @@ def other_files(content: Mapping[str, Any], stored: StoredResult) -> str | None:
 def in_reals(content: Mapping[str, Any], stored: StoredResult) -> str | None:
     verdict = stored.result.verdict
     float32 = isinstance(verdict, Proved) and verdict.arithmetic != "proved-real"
-    if float32 and content.get("arithmetic") not in ("float32", "exact"):
+    if float32 and content.get("arithmetic") not in ("float32", "exact", "float64"):
         return "the certificate is about real arithmetic, the result about float32"
     return None
 
@@ -160,9 +161,14 @@ def other_problem(content: Mapping[str, Any], stored: StoredResult, trust_python
     if isinstance(found, str):
         return found
     loaded, problem = found
-    claim = content.get("claim")
-    graph = isinstance(claim, dict) and claim.get("kind") == "graph"
-    if not (is_about_graph(content, problem) if graph else is_about(content, problem, loaded.inputs)):
+    match content.get("claim"):
+        case {"kind": "graph"}:
+            same = is_about_graph(content, problem)
+        case {"kind": "barrier"}:
+            same = is_about_sets(content, discretise(problem)[0])
+        case _:
+            same = is_about(content, problem, loaded.inputs)
+    if not same:
         return "the certificate is about another problem than the files of the result describe"
     return in_reals(content, stored) or misquoted(stored, problem)
 

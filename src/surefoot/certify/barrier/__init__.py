@@ -1,0 +1,1 @@
+"""Closed sets of a polynomial system as a certificate."""

@@ -1,0 +1,140 @@
+"""Polynomials with rational coefficients: integers over one common denominator, monomials by exponents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import gcd
+from typing import Any
+
+from ..number import Refused
+
+Monomial = tuple[int, ...]
+MOST_TERMS = 400_000
+MOST_DEGREE = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Polynomial:
+    """The sum of coefficient / below times monomial; no coefficient is 0."""
+
+    terms: Mapping[Monomial, int]
+    below: int = 1
+
+
+def constant(value: Fraction | int, variables: int) -> Polynomial:
+    number = Fraction(value)
+    return Polynomial({(0,) * variables: number.numerator} if number else {}, number.denominator)
+
+
+def variable(index: int, variables: int) -> Polynomial:
+    return Polynomial({tuple(int(i == index) for i in range(variables)): 1})
+
+
+def add(a: Polynomial, b: Polynomial, sign: int = 1) -> Polynomial:
+    """a + sign * b."""
+    common = a.below // gcd(a.below, b.below) * b.below
+    first, second = common // a.below, sign * (common // b.below)
+    found = {m: c * first for m, c in a.terms.items()}
+    for m, c in b.terms.items():
+        found[m] = found.get(m, 0) + c * second
+    return Polynomial({m: c for m, c in found.items() if c}, common)
+
+
+def subtract(a: Polynomial, b: Polynomial) -> Polynomial:
+    return add(a, b, -1)
+
+
+def multiply(a: Polynomial, b: Polynomial) -> Polynomial:
+    small, large = sorted((a.terms, b.terms), key=len)
+    if len(small) * len(large) > 100 * MOST_TERMS:
+        raise Refused("a product of polynomials is too large")
+    found: dict[Monomial, int] = {}
+    for m, c in small.items():
+        for n, d in large.items():
+            both = tuple(map(int.__add__, m, n))
+            found[both] = found.get(both, 0) + c * d
+    if len(found) > MOST_TERMS:
+        raise Refused(f"a polynomial of more than {MOST_TERMS} terms")
+    return _reduced({m: c for m, c in found.items() if c}, a.below * b.below)
+
+
+def scale(a: Polynomial, factor: Fraction) -> Polynomial:
+    if not factor:
+        return Polynomial({})
+    return _reduced({m: c * factor.numerator for m, c in a.terms.items()}, a.below * factor.denominator)
+
+
+def _reduced(terms: Mapping[Monomial, int], below: int) -> Polynomial:
+    common = gcd(below, *terms.values())
+    if common == 1:
+        return Polynomial(terms, below)
+    return Polynomial({m: c // common for m, c in terms.items()}, below // common)
+
+
+def is_same(a: Polynomial, b: Polynomial) -> bool:
+    return not subtract(a, b).terms
+
+
+def largest(polynomial: Polynomial, sizes: Sequence[Fraction]) -> Fraction:
+    """An upper bound of the absolute value where variable i is at most sizes[i] in absolute value."""
+    total = Fraction(0)
+    for monomial, coefficient in polynomial.terms.items():
+        product = Fraction(abs(coefficient))
+        for size, exponent in zip(sizes, monomial, strict=True):
+            product *= size**exponent
+        total += product
+    return total / polynomial.below
+
+
+def of_term(term: Any, names: Mapping[str, Polynomial], variables: int, rounded: bool) -> Polynomial:
+    """A term built by + - * / from names and numbers; `rounded`: a number means the nearest double."""
+    if isinstance(term, Fraction):
+        return constant(double(term) if rounded else term, variables)
+    if type(term) is not tuple:
+        raise Refused("a truth value stands where a polynomial is needed")
+    word, *parts = term
+    if word == "name":
+        if term[1] not in names:
+            raise Refused(f"`{term[1][:60]}` is not the name of a number here")
+        return names[term[1]]
+    values = [of_term(part, names, variables, rounded) for part in parts]
+    match word:
+        case "+":
+            total = values[0]
+            for value in values[1:]:
+                total = add(total, value)
+            return total
+        case "-":
+            return subtract(values[0], values[1])
+        case "negate":
+            return scale(values[0], Fraction(-1))
+        case "*":
+            total = values[0]
+            for value in values[1:]:
+                total = multiply(total, value)
+            if degree(total) > MOST_DEGREE:
+                raise Refused(f"a polynomial of a degree above {MOST_DEGREE}")
+            return total
+        case "/":
+            divisor = values[1]
+            if divisor.terms.keys() != {(0,) * variables}:
+                raise Refused("a division by zero or by something that varies")
+            return scale(values[0], Fraction(divisor.below, next(iter(divisor.terms.values()))))
+    raise Refused(f"`{word}` is not an operator of polynomials")
+
+
+def degree(polynomial: Polynomial) -> int:
+    return max((sum(m) for m in polynomial.terms), default=0)
+
+
+def double(value: Fraction) -> Fraction:
+    """The nearest double; whole numbers must be one."""
+    try:
+        nearest = Fraction(float(value))
+    except OverflowError:
+        raise Refused("a number beyond all doubles") from None
+    if value.denominator == 1 and nearest != value:
+        raise Refused("a whole number that is no double")
+    return nearest

@@ -1,0 +1,95 @@
+"""Proofs that a polynomial is nowhere negative where others are not: p = sum of (z' Q z) times products.
+
+Each summand is a sum of squares, by a positive semidefinite matrix Q over a list of monomials z, times a
+product of constraints. The identity is compared coefficient by coefficient, and Q is eliminated in integers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..number import BadCertificate, Refused, integer, items, record
+from .polynomial import Monomial, Polynomial, add, constant, multiply, subtract
+
+MOST_SIDE = 2000  # of a matrix
+MOST_EXPONENT = 60
+_SUMMAND = frozenset({"of", "basis", "gram", "over"})
+
+
+def check_positive(wanted: Polynomial, where: Sequence[Polynomial], data: object, variables: int) -> None:
+    """Refuse unless the proof shows wanted >= 0 wherever all constraints are."""
+    total = Polynomial({})
+    for entry in items(data, "proof"):
+        summand = record(entry, _SUMMAND, frozenset(), "summand")
+        factor = constant(1, variables)
+        for index in items(summand["of"], "of"):
+            factor = multiply(factor, where[integer(index, 0, len(where) - 1, "constraint")])
+        basis = [_monomial(m, variables) for m in items(summand["basis"], "basis")]
+        rows = _matrix(summand["gram"], len(basis))
+        over = integer(summand["over"], 1, 1 << 40000, "over")
+        if not is_semidefinite(rows):
+            raise Refused("a matrix is not positive semidefinite")
+        total = add(total, multiply(factor, _square(basis, rows, over)))
+    if subtract(wanted, total).terms:
+        raise Refused("the sum of squares is not the polynomial")
+
+
+def _monomial(data: object, variables: int) -> Monomial:
+    found = tuple(integer(e, 0, MOST_EXPONENT, "exponent") for e in items(data, "monomial"))
+    if len(found) != variables:
+        raise BadCertificate("a monomial has as many exponents as there are variables")
+    return found
+
+
+def _matrix(data: object, side: int) -> list[list[int]]:
+    """The rows of a symmetric matrix, each up to the diagonal."""
+    rows = [items(row, "row") for row in items(data, "gram")]
+    if len(rows) != side or side > MOST_SIDE or any(len(row) != i + 1 for i, row in enumerate(rows)):
+        raise BadCertificate("a matrix has another shape than its list of monomials")
+    return [[_whole(x) for x in row] for row in rows]
+
+
+def _whole(data: Any) -> int:
+    if type(data) is int:
+        return data
+    if type(data) is str and len(data) <= 4000:  # hexadecimal: long integers are quick to read
+        try:
+            return int(data, 16)
+        except ValueError:
+            pass
+    raise BadCertificate("an entry of a matrix is no integer")
+
+
+def _square(basis: Sequence[Monomial], rows: Sequence[Sequence[int]], over: int) -> Polynomial:
+    found: dict[Monomial, int] = {}
+    for i, row in enumerate(rows):
+        for j, entry in enumerate(row):
+            if entry:
+                both = tuple(map(int.__add__, basis[i], basis[j]))
+                found[both] = found.get(both, 0) + (entry if i == j else 2 * entry)
+    return Polynomial({m: c for m, c in found.items() if c}, over)
+
+
+def is_semidefinite(rows: Sequence[Sequence[int]]) -> bool:
+    """By elimination without fractions (Bareiss): a pivot is positive, or its whole row is zero.
+
+    After k pivots the entry at (i, j) is the minor of the pivots' rows with row i and column j, which is the
+    last pivot times the entry of the Schur complement; so signs and zeros are those of the complement.
+    """
+    matrix = [list(row) for row in rows]
+    side, before = len(matrix), 1
+    for k in range(side):
+        pivot = matrix[k][k]
+        if pivot < 0 or (pivot == 0 and any(matrix[i][k] for i in range(k + 1, side))):
+            return False
+        if pivot == 0:
+            continue
+        column = [matrix[i][k] for i in range(k + 1, side)]
+        for i in range(k + 1, side):
+            row, left = matrix[i], column[i - k - 1]
+            if left or before != pivot:
+                for j in range(k + 1, i + 1):
+                    row[j] = (pivot * row[j] - left * column[j - k - 1]) // before
+        before = pivot
+    return True

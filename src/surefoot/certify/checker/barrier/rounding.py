@@ -1,0 +1,75 @@
+"""How far a term computed in doubles, operation by operation as written, is from the polynomial that it is.
+
+Every operation is rounded to nearest: the result is off by 2^-53 of its size, and a product or a quotient by
+2^-1075 where it is below the normal numbers. Constants are the doubles that the polynomial has as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from ..number import Refused
+from .polynomial import double
+
+UNIT = Fraction(1, 1 << 53)
+LEAST = Fraction(1, 1 << 1074)
+GRID = 1 << 1200  # sizes and errors are rounded up to multiples of its inverse
+MOST = Fraction(1 << 1000)  # nothing may come near the largest double
+
+
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """The exact value is at most `size` in absolute value, and the computed one at most `error` from it."""
+
+    size: Fraction
+    error: Fraction = Fraction(0)
+
+
+def computed(term: Any, names: Mapping[str, Computed]) -> Computed:
+    """Of a term that `polynomial.of_term` accepts."""
+    if isinstance(term, Fraction):
+        return Computed(abs(double(term)))
+    word, *parts = term
+    if word == "name":
+        return names[term[1]]
+    values = [computed(part, names) for part in parts]
+    match word:
+        case "+" | "-":
+            total = values[0]
+            for value in values[1:]:
+                total = _rounded(total.size + value.size, total.error + value.error, Fraction(0))
+            return total
+        case "negate":
+            return values[0]
+        case "*":
+            total = values[0]
+            for value in values[1:]:
+                crossed = total.size * value.error + value.size * total.error + total.error * value.error
+                total = _rounded(total.size * value.size, crossed, LEAST)
+            return total
+        case "/":
+            divisor = _fixed(parts[1])
+            return _rounded(values[0].size / divisor, values[0].error / divisor, LEAST)
+    raise Refused(f"`{word}` is not an operator of polynomials")
+
+
+def _fixed(term: Any) -> Fraction:
+    """A divisor must be written as one number: then it has no error of its own."""
+    sign = term[1] if type(term) is tuple and term[0] == "negate" else term
+    if not isinstance(sign, Fraction) or not double(sign):
+        raise Refused("a divisor that is not one number, or zero")
+    return abs(double(sign))
+
+
+def _rounded(size: Fraction, error: Fraction, underflow: Fraction) -> Computed:
+    if size + error >= MOST:
+        raise Refused("a value may come near the largest double")
+    return Computed(_up(size), _up(error + (size + error) * UNIT + underflow))
+
+
+def _up(value: Fraction) -> Fraction:
+    """Not smaller, and with a denominator of bounded length."""
+    return Fraction(-((-value.numerator * GRID) // value.denominator), GRID)

@@ -1,0 +1,189 @@
+"""Reading a problem as a polynomial system; what does not fit is refused with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeAlias
+
+from surefoot.errors import Unsupported
+from surefoot.problem.environment import Arithmetic, Choice, Environment, Outcome, Real, Variable
+from surefoot.problem.policy import ProgramPolicy
+from surefoot.problem.problem import Problem
+from surefoot.problem.property import Never
+from surefoot.problem.show import show
+from surefoot.problem.term import TRUE, Apply, Const, Op, Term, Var, conjunction, disjunction
+from surefoot.query.polynomial import Polynomial, constant
+
+Range: TypeAlias = tuple[Fraction, Fraction]
+MOST_POWER = 30
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """next: the value of each variable one step later, of variables, controls and disturbances."""
+
+    name: str
+    rounded: bool  # computed in float64
+    variables: tuple[str, ...]
+    initial: tuple[Range, ...]
+    controls: tuple[tuple[str, Fraction | None, Fraction | None], ...]
+    disturbances: tuple[tuple[str, Range], ...]
+    next: tuple[Term, ...]
+    unsafe: Term
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Where `when` holds the controls get these values."""
+
+    when: Term
+    then: tuple[Term, ...]
+
+
+def system_of(problem: Problem) -> System:
+    environment = problem.environment
+    edge = _only_step(environment)
+    updates = {_name(u.target): u.value for u in edge.updates}
+    if len(updates) < len(edge.updates) or len({u.index for u in edge.updates}) > 1:
+        raise Unsupported("updates one after the other in one step")
+    return System(
+        environment.name,
+        environment.arithmetic is Arithmetic.FLOAT64,
+        tuple(v.name for v in environment.variables),
+        box_of(environment.initial, tuple(v.name for v in environment.variables)),
+        tuple(
+            (c.name, c.low if c.clipped else None, c.high if c.clipped else None)
+            for c in environment.controls
+        ),
+        tuple((c.name, _chosen(c)) for c in environment.components[0].edges[0].chosen),
+        tuple(updates.get(v.name, Var(v.name)) for v in environment.variables),
+        _unsafe(problem, environment.variables),
+    )
+
+
+def rules_of(policy: object) -> tuple[Rule, ...]:
+    """The branches of a program, nested ones one after the other."""
+    if not isinstance(policy, ProgramPolicy):
+        raise Unsupported("the policy is not a program")
+    found: list[Rule] = []
+    for branch in policy.branches:
+        match branch.then:
+            case tuple() as values:
+                found.append(Rule(branch.when, values))
+            case ProgramPolicy() as inner:
+                found += [Rule(conjunction((branch.when, r.when)), r.then) for r in rules_of(inner)]
+            case _:
+                raise Unsupported("a branch of the program is not a list of values")
+    return tuple(found)
+
+
+def _only_step(environment: Environment) -> Outcome:
+    components = environment.components
+    if len(components) != 1 or len(components[0].edges) != 1 or len(components[0].locations) != 1:
+        raise Unsupported("barriers are for environments with one component, one location and one step")
+    (edge,) = components[0].edges
+    if edge.guard != TRUE or edge.assuming != TRUE or len(edge.outcomes) != 1 or edge.action is not None:
+        raise Unsupported("barriers are for a step that is always possible and has one outcome")
+    return edge.outcomes[0]
+
+
+def _name(target: Term) -> str:
+    if not isinstance(target, Var):
+        raise Unsupported(f"`{show(target)}` is not a variable")
+    return target.name
+
+
+def _chosen(choice: Choice) -> Range:
+    match choice.kind:
+        case Real(low, high) if low is not None and high is not None:
+            return low, high
+        case _:
+            raise Unsupported(f"the disturbance `{choice.name}` is not a real number between two ends")
+
+
+def _unsafe(problem: Problem, variables: tuple[Variable, ...]) -> Term:
+    """What must never hold: the property's condition, and values outside of what is declared."""
+    match problem.property:
+        case Never(bad, None):
+            parts = [bad]
+        case _:
+            raise Unsupported("barriers answer `never` without a number of steps")
+    for variable in variables:
+        match variable.kind:
+            case Real(low, high, False):
+                parts += [Var(variable.name) < Const(low)] if low is not None else []
+                parts += [Var(variable.name) > Const(high)] if high is not None else []
+            case _:
+                raise Unsupported(f"`{variable.name}` is not a real number")
+    return disjunction(tuple(parts))
+
+
+def box_of(term: Term, names: tuple[str, ...]) -> tuple[Range, ...]:
+    """The box that a conjunction of bounds of single variables is."""
+    low: dict[str, Fraction] = {}
+    high: dict[str, Fraction] = {}
+
+    def read(part: Term) -> None:
+        match part:
+            case Apply(Op.AND, parts):
+                for inner in parts:
+                    read(inner)
+            case Const(True):
+                pass
+            case Apply(Op.LE, (Var(name), Const(value))):
+                high[name] = min(high.get(name, Fraction(value)), Fraction(value))
+            case Apply(Op.LE, (Const(value), Var(name))):
+                low[name] = max(low.get(name, Fraction(value)), Fraction(value))
+            case Apply(Op.EQ, (Var(name), Const(value)) | (Const(value), Var(name))):
+                low[name] = max(low.get(name, Fraction(value)), Fraction(value))
+                high[name] = min(high.get(name, Fraction(value)), Fraction(value))
+            case Apply(Op.LE, (Apply(Op.NEG, (Var(name),)), Const(value))):
+                low[name] = max(low.get(name, -Fraction(value)), -Fraction(value))
+            case _:
+                raise Unsupported(f"the starts are not a box: `{show(part)}`")
+
+    read(term)
+    for name in names:
+        if name not in low or name not in high or low[name] > high[name]:
+            raise Unsupported(f"the starts are not a box: `{name}` has no bounds there")
+    return tuple((low[name], high[name]) for name in names)
+
+
+def polynomial_of(term: Term, names: Mapping[str, Polynomial], variables: int, rounded: bool) -> Polynomial:
+    """A term built by + - * / and whole powers; `rounded`: a number means the nearest double."""
+
+    def of(part: Term) -> Polynomial:
+        match part:
+            case Const(bool()):
+                raise Unsupported("a truth value where a polynomial is needed")
+            case Const(value):
+                return constant(Fraction(float(value)) if rounded else Fraction(value), variables)
+            case Var(name) if name in names:
+                return names[name]
+            case Apply(Op.ADD, parts):
+                total = of(parts[0])
+                for other in parts[1:]:
+                    total = total + of(other)
+                return total
+            case Apply(Op.SUB, (left, right)):
+                return of(left) - of(right)
+            case Apply(Op.NEG, (inner,)):
+                return -of(inner)
+            case Apply(Op.MUL, parts):
+                total = of(parts[0])
+                for other in parts[1:]:
+                    total = total * of(other)
+                return total
+            case Apply(Op.DIV, (left, Const(value))) if value:
+                return of(left).times(1 / (Fraction(float(value)) if rounded else Fraction(value)))
+            case Apply(Op.POW, (base, Const(int(exponent)))) if 0 < exponent <= MOST_POWER:
+                total = inner_base = of(base)
+                for _ in range(exponent - 1):
+                    total = total * inner_base
+                return total
+            case _:
+                raise Unsupported(f"`{show(part)}` is not a polynomial")
+
+    return of(term)

@@ -1,0 +1,223 @@
+"""Proofs that a set is closed under the steps of a rule and has no unsafe state, in rational numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import lcm
+from typing import Any
+
+from surefoot.encode.barrier import conjunctions, polynomial_of
+from surefoot.engines.barrier.find import pairs
+from surefoot.engines.barrier.plane import Plane, Range, rounding
+from surefoot.problem.term import Apply, Const, Op, Term, Var
+from surefoot.query.polynomial import Polynomial, constant, variable
+from surefoot.solve.sos import Summand, prove
+from surefoot.work.budget import Budget
+
+Proof = tuple[Summand, ...]
+SPARE = Fraction(101, 100)
+
+
+class Unproved(Exception):
+    """A condition for which no proof was found."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClosedSet:
+    """{x in the domain, barrier <= 0} with all that the checker needs to see that it is closed and safe."""
+
+    domain: tuple[Range, ...]
+    barrier: Term
+    tested: bool
+    margin: Fraction
+    proof: dict[str, Any]
+
+
+def closed_set(
+    where: Plane,
+    barrier: Polynomial,
+    starts: Sequence[Range] | None,
+    reached: Sequence[tuple[bool, bool]],
+    tested: bool,
+    budget: Budget,
+) -> ClosedSet:
+    """`barrier`: in the units of the plane. `Unproved` names the condition that fails."""
+    term = written(where, barrier)
+    work = _Work(where, term, where.of(term), tested, budget)
+    room, step, drift = work.margins()
+    margin = work.margin if tested else Fraction(0)
+    proof = {
+        "scale": [[_number(c), _number(u)] for c, u in where.units],
+        "margins": {"room": _number(room), "step": [_number(e) for e in step], "barrier": _number(drift)},
+        "saturation": work.saturation(reached),
+        "unsafe": work.unsafe(),
+        "steps": work.steps(reached, room, step, drift),
+        "covers": None if starts is None else [[_number(a), _number(b)] for a, b in starts],
+        "start": None if starts is None else work.start(starts, room),
+    }
+    return ClosedSet(where.domain, term, tested, margin, proof)
+
+
+def written(where: Plane, barrier: Polynomial) -> Term:
+    """The barrier as a term of the system's variables; in float64 its coefficients are doubles."""
+    count = len(where.system.variables)
+    back = [
+        (variable(i, count) - constant(centre, count)).times(1 / unit)
+        for i, (centre, unit) in enumerate(where.units[:count])
+    ]
+    whole = Polynomial({m[:count]: c for m, c in barrier.terms.items()}).replaced(back, count)
+    parts: list[Term] = []
+    for monomial in sorted(whole.terms, key=lambda m: (sum(m), m)):
+        value = whole.terms[monomial]
+        coefficient = Fraction(float(value)) if where.system.rounded else value
+        factors = [Var(where.system.variables[i]) for i, e in enumerate(monomial) for _ in range(e)]
+        parts.append(Apply(Op.MUL, (Const(coefficient), *factors)) if factors else Const(coefficient))
+    return Apply(Op.ADD, tuple(parts)) if len(parts) > 1 else parts[0]
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    where: Plane
+    term: Term
+    barrier: Polynomial
+    tested: bool
+    budget: Budget
+
+    def inside(self) -> list[Polynomial]:
+        return [*self.where.within(self.where.domain), -self.barrier]
+
+    def own(self) -> list[tuple[int, ...]]:
+        """Products of the constraints of the set."""
+        count = len(self.where.domain)
+        return [*pairs(count), (2 * count,)]
+
+    def proved(
+        self, what: str, wanted: Polynomial, where: Sequence[Polynomial], products: Sequence[tuple[int, ...]]
+    ) -> list[Any]:
+        self.budget.progress(f"barrier: {what}")
+        used = {i for p in (wanted, *where) for m in p.terms for i, e in enumerate(m) if e}
+        variables = sorted(used | set(self.where.states))
+        found = prove(wanted, where, products, variables, self.budget)
+        if found is None:
+            raise Unproved(what)
+        return [_summand(s) for s in found]
+
+    def _sizes(self) -> dict[str, tuple[float, float]]:
+        system = self.where.system
+        return {
+            name: (float(max(abs(low), abs(high))), 0.0)
+            for name, (low, high) in zip(system.variables, self.where.domain, strict=True)
+        }
+
+    @property
+    def margin(self) -> Fraction:
+        """What the test of the set leaves to its own rounding errors."""
+        if not self.where.system.rounded:
+            return Fraction(0)
+        return Fraction(rounding(self.term, self._sizes())[1]) * SPARE
+
+    def margins(self) -> tuple[Fraction, tuple[Fraction, ...], Fraction]:
+        system, sizes = self.where.system, self._sizes()
+        if not system.rounded:
+            return Fraction(0), (Fraction(0),) * len(system.variables), Fraction(0)
+        room = 2 * self.margin * SPARE if self.tested else Fraction(0)
+        values = dict(sizes)
+        for then, (name, low, high) in zip(self.where.then, system.controls, strict=True):
+            size, error = rounding(then, sizes)
+            ends = [abs(float(e)) for e in (low, high) if e is not None]
+            values[name] = (max(ends) if len(ends) == 2 else max([size, *ends]), error)
+        values |= {n: (float(max(abs(a), abs(b))), 0.0) for n, (a, b) in system.disturbances}
+        step = tuple(Fraction(rounding(t, values)[1]) * SPARE for t in system.next)
+        return room, step, _drift(self.where, self.term, step)
+
+    def start(self, starts: Sequence[Range], room: Fraction) -> list[Any]:
+        wanted = constant(-room, self.where.size) - self.barrier
+        return self.proved("the starts", wanted, self.where.within(starts), pairs(len(starts)))
+
+    def saturation(self, reached: Sequence[tuple[bool, bool]]) -> list[list[Any]]:
+        found: list[list[Any]] = []
+        for (value, low, high), (at_low, at_high) in zip(self.where.ends(), reached, strict=True):
+            pair: list[Any] = [None, None]
+            for side, end, at_end in ((0, low, at_low), (1, high, at_high)):
+                if end is not None and not at_end:
+                    gap = value - constant(end, self.where.size)
+                    wanted = -gap if side else gap
+                    pair[side] = self.proved("no control at an end", wanted, self.inside(), self.own())
+            found.append(pair)
+        return found
+
+    def unsafe(self) -> list[Any]:
+        found = []
+        for case in conjunctions(self.where.system.unsafe):
+            slack = [self._slack(left, right) for left, right in case]
+            extra = [
+                self.where.of(right) - self.where.of(left) + constant(s, self.where.size)
+                for (left, right), s in zip(case, slack, strict=True)
+            ]
+            inside = [*self.inside(), *extra]
+            products = [*self.own(), *((2 * len(self.where.domain) + 1 + i,) for i in range(len(extra)))]
+            shown = self.proved("no unsafe state", constant(-1, self.where.size), inside, products)
+            found.append({"slack": [_number(s) for s in slack], "proof": shown})
+        return found
+
+    def _slack(self, left: Term, right: Term) -> Fraction:
+        if not self.where.system.rounded:
+            return Fraction(0)
+        sizes = self._sizes()
+        return sum((Fraction(rounding(t, sizes)[1]) * SPARE for t in (left, right)), Fraction(0))
+
+    def steps(
+        self,
+        reached: Sequence[tuple[bool, bool]],
+        room: Fraction,
+        step: Sequence[Fraction],
+        drift: Fraction,
+    ) -> list[list[Any]]:
+        where, count = self.where, len(self.where.domain)
+        disturbed, found = where.disturbed(), []
+        for controls, constraints in where.modes(reached):
+            inside = [*self.inside(), *disturbed, *constraints]
+            first = 2 * count + 1
+            products = [
+                *self.own(),
+                *pairs(len(where.system.disturbances), first),
+                *((first + len(disturbed) + i,) for i in range(len(constraints))),
+            ]
+            following = where.following(controls)
+            after = where.of(self.term, dict(zip(where.system.variables, following, strict=True)))
+            wanted = constant(-room - drift, where.size) - after
+            shown = [self.proved("a step", wanted, inside, products)]
+            for value, (low, high), error in zip(following, where.domain, step, strict=True):
+                above = value - constant(low + error, where.size)
+                below = constant(high - error, where.size) - value
+                shown += [self.proved("the domain", side, inside, products) for side in (above, below)]
+            found.append(shown)
+        return found
+
+
+def _drift(where: Plane, barrier: Term, step: Sequence[Fraction]) -> Fraction:
+    """How much rounding of a step can change the barrier."""
+    count = len(step)
+    names = {n: variable(i, count) for i, n in enumerate(where.system.variables)}
+    polynomial = polynomial_of(barrier, names, count, True)
+    sizes = [max(abs(low), abs(high)) for low, high in where.domain]
+    total = Fraction(0)
+    for monomial, coefficient in polynomial.terms.items():
+        still, moved = Fraction(1), Fraction(1)
+        for size, error, exponent in zip(sizes, step, monomial, strict=True):
+            still, moved = still * size**exponent, moved * (size + error) ** exponent
+        total += abs(coefficient) * (moved - still)
+    return Fraction(float(total)) * SPARE
+
+
+def _number(value: Fraction) -> int | str:
+    return value.numerator if value.denominator == 1 else str(value)
+
+
+def _summand(found: Summand) -> dict[str, Any]:
+    """The matrix over one common denominator; entries in hexadecimal digits."""
+    over = lcm(*(entry.denominator for row in found.gram for entry in row))
+    rows = [[hex(int(entry * over)) for entry in row] for row in found.gram]
+    return {"of": list(found.of), "basis": [list(m) for m in found.basis], "gram": rows, "over": over}

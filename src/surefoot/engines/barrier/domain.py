@@ -1,0 +1,67 @@
+"""Boxes in which a closed set is looked for: the safe box where there is one, else where runs go."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+import numpy as np
+
+from surefoot.encode.barrier import System, conjunctions
+from surefoot.engines.barrier.sampled import sampled
+from surefoot.problem.term import Const, Term, Var
+
+Range = tuple[Fraction, Fraction]
+WIDER = (Fraction(2), Fraction(4), Fraction(5, 4))  # times what runs reach
+RUNS, STEPS = 256, 2000
+
+
+def domains(system: System, then: tuple[Term, ...]) -> Iterator[tuple[Range, ...]]:
+    """Boxes, the most promising first; in float64 their sides are doubles."""
+    limits = [_limits(system, name) for name in system.variables]
+    if all(low is not None and high is not None for low, high in limits):
+        yield tuple((low, high) for low, high in limits if low is not None and high is not None)
+    reach = _reach(system, then)
+    if reach is None:
+        return
+    for factor in WIDER:
+        yield tuple(
+            (
+                _double(max(low, centre - half * factor) if low is not None else centre - half * factor),
+                _double(min(high, centre + half * factor) if high is not None else centre + half * factor),
+            )
+            for (low, high), (centre, half) in zip(limits, reach, strict=True)
+        )
+
+
+def _double(value: Fraction) -> Fraction:
+    return Fraction(float(value))
+
+
+def _limits(system: System, name: str) -> tuple[Fraction | None, Fraction | None]:
+    """Beyond which values of a variable everything is unsafe."""
+    low: list[Fraction] = []
+    high: list[Fraction] = []
+    for case in conjunctions(system.unsafe):
+        match case:
+            case [(Var(n), Const(value))] if n == name:
+                low.append(Fraction(float(value)) if system.rounded else Fraction(value))
+            case [(Const(value), Var(n))] if n == name:
+                high.append(Fraction(float(value)) if system.rounded else Fraction(value))
+    return max(low, default=None), min(high, default=None)
+
+
+def _reach(system: System, then: tuple[Term, ...]) -> list[tuple[Fraction, Fraction]] | None:
+    """Centre and half width of what runs from random starts and corners reach; None if they diverge."""
+    generator, moving = np.random.default_rng(0), sampled(system, then)
+    low, high = (np.array([float(r[i]) for r in system.initial]) for i in (0, 1))
+    state = generator.uniform(low, high, (RUNS, len(low)))
+    state[: RUNS // 2] = np.where(generator.random((RUNS // 2, len(low))) < 0.5, low, high)
+    least, most = state.min(axis=0), state.max(axis=0)
+    for _ in range(STEPS):
+        state = moving.step(state, moving.drawn(RUNS, generator))
+        if not np.all(np.isfinite(state)) or np.abs(state).max() > 1e9:
+            return None
+        least, most = np.minimum(least, state.min(axis=0)), np.maximum(most, state.max(axis=0))
+    centres, halves = (least + most) / 2, np.maximum((most - least) / 2, 1e-6)
+    return [(Fraction(float(c)), Fraction(float(h))) for c, h in zip(centres, halves, strict=True)]

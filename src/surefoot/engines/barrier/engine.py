@@ -1,0 +1,62 @@
+"""Barrier certificates (Zhu, Xiong, Magill and Jagannathan, PLDI 2019, section 4.2).
+
+A program of polynomials controls a polynomial system. For it a set of states is looked for that contains the
+starts, that no step leaves and that has no unsafe state: {x in a box, B(x) <= 0} for a polynomial B whose
+conditions are sums of squares. B is found in floats, its proofs are made exact, and the checker expands them
+again. Degrees rise from 2; the paper's condition is changed as `find.py` says.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from surefoot.encode.barrier import rules_of, system_of
+from surefoot.errors import Unsupported
+from surefoot.problem.problem import Problem
+from surefoot.problem.term import TRUE
+from surefoot.verdict.verdict import Certificate, Proved, Reason, Unknown, Verdict
+from surefoot.work.budget import Budget
+
+if TYPE_CHECKING:
+    from surefoot.engines.barrier.closed import ClosedSet
+
+
+@dataclass(frozen=True, slots=True)
+class Barrier:
+    name: ClassVar[str] = "barrier"
+
+    degrees: tuple[int, ...] = (2, 4, 6)
+    """Degrees of the polynomial that are tried, in this order."""
+
+    def objection(self, problem: Problem) -> str | None:
+        try:
+            system_of(problem)
+            rules = rules_of(problem.policy)
+        except Unsupported as why:
+            return f"barrier: {why}"
+        if len(rules) != 1 or rules[0].when != TRUE:
+            return "barrier looks at programs of one rule; sets of several rules come with their certificate"
+        return None
+
+    def check(self, problem: Problem, budget: Budget) -> Verdict:
+        from surefoot.engines.barrier.search import search  # with all that it needs, when it is needed
+
+        system = system_of(problem)
+        (rule,) = rules_of(problem.policy)
+        found = search(system, rule.then, self.degrees, budget)
+        if not isinstance(found, str):
+            return Proved(Certificate("barrier", {"sets": [_content(found)]}))
+        if budget.spent():
+            return Unknown(Reason.TIMEOUT, "no barrier within the time")
+        return Unknown(Reason.INCOMPLETE, f"no barrier of degree {max(self.degrees)} or less: {found}")
+
+
+def _content(found: ClosedSet) -> dict[str, Any]:
+    return {
+        "domain": found.domain,
+        "barrier": found.barrier,
+        "tested": found.tested,
+        "margin": found.margin,
+        "proof": found.proof,
+    }

@@ -1,0 +1,124 @@
+"""One polynomial, wherever others are not negative: an identity in rational numbers.
+
+The matrices come from floats. Those of the multipliers are rounded; the matrix of the sum of squares itself
+takes what is then missing from the identity (Peyrl and Parrilo, 2008), and all are eliminated in rationals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.query.polynomial import Monomial, Polynomial, constant, monomials
+from surefoot.solve.sos.program import Block, Identity, solve
+from surefoot.work.budget import Budget
+
+Rows = tuple[tuple[Fraction, ...], ...]  # of a symmetric matrix, up to the diagonal
+BITS = 40  # of a rounded entry, behind the point
+
+
+@dataclass(frozen=True, slots=True)
+class Summand:
+    """A sum of squares (basis' gram basis) times the product of these constraints."""
+
+    of: tuple[int, ...]
+    basis: tuple[Monomial, ...]
+    gram: Rows
+
+
+def blocks(
+    degree: int, constraints: Sequence[Polynomial], products: Iterable[tuple[int, ...]], over: Sequence[int]
+) -> list[tuple[tuple[int, ...], Block]]:
+    """A block for 1 and for each product of constraints that is not above the degree."""
+    total = len(next(iter(constraints[0].terms))) if constraints else len(over)
+    found = []
+    for of in ((), *products):
+        factor = constant(1, total)
+        for index in of:
+            factor = factor * constraints[index]
+        if factor.degree <= degree:
+            basis = tuple(monomials(over, total, (degree - factor.degree) // 2))
+            found.append((of, Block(basis, factor)))
+    return found
+
+
+def prove(
+    wanted: Polynomial,
+    constraints: Sequence[Polynomial],
+    products: Sequence[tuple[int, ...]],
+    variables: Sequence[int],
+    budget: Budget,
+    degree: int | None = None,
+) -> tuple[Summand, ...] | None:
+    """wanted >= 0 where all constraints are; only the named products of constraints are used."""
+    highest = max(wanted.degree, *(c.degree for c in constraints)) if degree is None else degree
+    parts = blocks(highest + highest % 2, constraints, products, variables)
+    solution = solve([Identity(wanted, {}, tuple(b for _, b in parts))], 0, budget)
+    if solution is None:
+        return None
+    summands: list[Summand] = []
+    rest = wanted
+    for (of, block), gram in list(zip(parts, solution.grams[0], strict=True))[1:]:
+        rows = _rounded(gram)
+        if not is_semidefinite(rows):
+            return None
+        summands.append(Summand(of, block.basis, rows))
+        rest = rest - block.factor * square(block.basis, rows)
+    main = _completed(rest, parts[0][1].basis, _rounded(solution.grams[0][0]))
+    if main is None or not is_semidefinite(main):
+        return None
+    return (Summand((), parts[0][1].basis, main), *summands)
+
+
+def _rounded(gram: NDArray[np.float64]) -> Rows:
+    return tuple(
+        tuple(Fraction(round(float(x) * 2**BITS), 2**BITS) for x in row[: i + 1])
+        for i, row in enumerate(gram)
+    )
+
+
+def square(basis: Sequence[Monomial], rows: Rows) -> Polynomial:
+    found: dict[Monomial, Fraction] = {}
+    for i, row in enumerate(rows):
+        for j, entry in enumerate(row):
+            both = tuple(map(int.__add__, basis[i], basis[j]))
+            found[both] = found.get(both, Fraction(0)) + (entry if i == j else 2 * entry)
+    return Polynomial({m: c for m, c in found.items() if c})
+
+
+def _completed(wanted: Polynomial, basis: Sequence[Monomial], rows: Rows) -> Rows | None:
+    """The matrix changed so that its polynomial is the wanted one; None: a monomial has no place in it."""
+    missing = wanted - square(basis, rows)
+    places: dict[Monomial, list[tuple[int, int]]] = {}
+    for i in range(len(basis)):
+        for j in range(i + 1):
+            places.setdefault(tuple(map(int.__add__, basis[i], basis[j])), []).append((i, j))
+    matrix = [list(row) for row in rows]
+    for monomial, value in missing.terms.items():
+        if monomial not in places:
+            return None
+        shares = places[monomial]
+        count = sum(1 if i == j else 2 for i, j in shares)
+        for i, j in shares:
+            matrix[i][j] += value / count
+    return tuple(tuple(row) for row in matrix)
+
+
+def is_semidefinite(rows: Rows) -> bool:
+    """By elimination in rational numbers."""
+    matrix = [list(row) for row in rows]
+    for k in range(len(matrix)):
+        pivot = matrix[k][k]
+        column = [matrix[i][k] for i in range(k + 1, len(matrix))]
+        if pivot < 0 or (pivot == 0 and any(column)):
+            return False
+        for i, left in enumerate(column, start=k + 1):
+            if left:
+                share = left / pivot
+                for j in range(k + 1, i + 1):
+                    matrix[i][j] -= share * column[j - k - 1]
+    return True

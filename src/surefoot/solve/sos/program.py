@@ -1,0 +1,160 @@
+"""Semidefinite programs over Gram matrices, for Clarabel.
+
+Unknown are coefficients (bounded by 1 in absolute value), Gram matrices and their common margin t, which is
+made as large as possible: each matrix is at least t times the identity, so that rounding leaves it positive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import isfinite, sqrt
+from typing import Any
+
+import clarabel
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from surefoot.query.polynomial import Monomial, Polynomial
+from surefoot.work.budget import Budget
+
+LARGEST_MARGIN = 1.0
+_SOLVED = ("Solved", "AlmostSolved")
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A Gram matrix over a basis; what it stands for is multiplied by `factor`."""
+
+    basis: tuple[Monomial, ...]
+    factor: Polynomial
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """constant + sum of coefficient k times linear[k] = sum over the blocks."""
+
+    constant: Polynomial
+    linear: Mapping[int, Polynomial]
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Solution:
+    margin: float
+    coefficients: NDArray[np.float64]
+    grams: tuple[tuple[NDArray[np.float64], ...], ...] = field(repr=False)  # of each identity, of each block
+
+
+def solve(identities: Sequence[Identity], coefficients: int, budget: Budget) -> Solution | None:
+    """None: no solution was found, for whatever reason."""
+    left = budget.remaining()
+    if left <= 0:
+        return None
+    columns = coefficients + 1
+    starts: list[list[int]] = []
+    for identity in identities:
+        starts.append([])
+        for block in identity.blocks:
+            starts[-1].append(columns)
+            columns += _length(len(block.basis))
+    rows, values = _equations(identities, starts, coefficients, columns)
+    cones: list[Any] = [clarabel.ZeroConeT(len(values))]
+    bounds = sparse.vstack(
+        [sparse.eye(coefficients + 1, columns), -sparse.eye(coefficients, columns)], format="csc"
+    )
+    limits = np.concatenate([np.ones(coefficients), [LARGEST_MARGIN], np.ones(coefficients)])
+    cones.append(clarabel.NonnegativeConeT(bounds.shape[0]))
+    parts, right = [rows, bounds], [values, limits]
+    for identity, begins in zip(identities, starts, strict=True):
+        for block, begin in zip(identity.blocks, begins, strict=True):
+            parts.append(_cone(len(block.basis), begin, coefficients, columns))
+            right.append(np.zeros(_length(len(block.basis))))
+            cones.append(clarabel.PSDTriangleConeT(len(block.basis)))
+    objective = np.zeros(columns)
+    objective[coefficients] = -1.0
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    if isfinite(left):
+        settings.time_limit = left
+    matrix = sparse.vstack(parts, format="csc")
+    solver = clarabel.DefaultSolver(
+        sparse.csc_matrix((columns, columns)), objective, matrix, np.concatenate(right), cones, settings
+    )
+    answer = solver.solve()
+    if str(answer.status) not in _SOLVED:
+        return None
+    found = np.array(answer.x)
+    if not np.all(np.isfinite(found)):
+        return None
+    grams = tuple(
+        tuple(_matrix(found[b:], len(block.basis)) for block, b in zip(i.blocks, begins, strict=True))
+        for i, begins in zip(identities, starts, strict=True)
+    )
+    return Solution(float(found[coefficients]), found[:coefficients], grams)
+
+
+def _length(side: int) -> int:
+    return side * (side + 1) // 2
+
+
+def _equations(
+    identities: Sequence[Identity], starts: Sequence[Sequence[int]], coefficients: int, columns: int
+) -> tuple[Any, NDArray[np.float64]]:
+    """One row for each monomial of each identity: blocks - coefficients * linear = constant."""
+    data: list[float] = []
+    row_of: list[int] = []
+    column_of: list[int] = []
+    right: list[float] = []
+    for identity, begins in zip(identities, starts, strict=True):
+        places: dict[Monomial, int] = {}
+
+        def row(monomial: Monomial, places: dict[Monomial, int] = places) -> int:
+            if monomial not in places:
+                places[monomial] = len(right)
+                right.append(0.0)
+            return places[monomial]
+
+        for block, begin in zip(identity.blocks, begins, strict=True):
+            factor = [(m, float(c)) for m, c in block.factor.terms.items()]
+            column = begin
+            for j, second in enumerate(block.basis):
+                for i in range(j + 1):
+                    both = tuple(map(int.__add__, block.basis[i], second))
+                    weight = 1.0 if i == j else sqrt(2.0)
+                    for m, weight_of in factor:
+                        data.append(weight * weight_of)
+                        row_of.append(row(tuple(map(int.__add__, both, m))))
+                        column_of.append(column)
+                    column += 1
+        for index, polynomial in identity.linear.items():
+            for m, c in polynomial.terms.items():
+                data.append(-float(c))
+                row_of.append(row(m))
+                column_of.append(index)
+        for m, c in identity.constant.terms.items():
+            right[row(m)] += float(c)
+    shape = (len(right), columns)
+    return sparse.csc_matrix((data, (row_of, column_of)), shape=shape), np.array(right)
+
+
+def _cone(side: int, begin: int, margin: int, columns: int) -> Any:
+    """Rows that say: the matrix minus t times the identity is positive semidefinite."""
+    length = _length(side)
+    diagonal = [_length(j + 1) - 1 for j in range(side)]
+    entries = [-1.0] * length + [1.0] * side
+    rows = [*range(length), *diagonal]
+    where = [*range(begin, begin + length), *([margin] * side)]
+    return sparse.csc_matrix((entries, (rows, where)), shape=(length, columns))
+
+
+def _matrix(entries: NDArray[np.float64], side: int) -> NDArray[np.float64]:
+    matrix = np.zeros((side, side))
+    place = 0
+    for j in range(side):
+        for i in range(j + 1):
+            scale = 1.0 if i == j else sqrt(0.5)
+            matrix[i, j] = matrix[j, i] = entries[place] * scale
+            place += 1
+    return matrix

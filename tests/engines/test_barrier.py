@@ -1,0 +1,221 @@
+"""Barrier certificates: proofs about systems as they are executed, and none about unsafe ones."""
+
+from __future__ import annotations
+
+import copy
+import json
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from surefoot.certify.barrier.claim import is_about_sets
+from surefoot.certify.checker.check import check
+from surefoot.certify.checker.number import BadCertificate
+from surefoot.engines.barrier import Barrier
+from surefoot.problem.environment import (
+    Arithmetic,
+    Choice,
+    Component,
+    Control,
+    Edge,
+    Environment,
+    Outcome,
+    Real,
+    Update,
+    Variable,
+)
+from surefoot.problem.policy import Branch, ProgramPolicy
+from surefoot.problem.problem import Problem
+from surefoot.problem.property import Never
+from surefoot.problem.term import TRUE, Const, Term, Var, conjunction, disjunction
+from surefoot.run import verify
+from surefoot.studies.pendulum.problem import stays_upright
+from surefoot.transform.discretise import discretise
+from surefoot.verdict.verdict import Proved, Result, Unknown
+from surefoot.work.budget import Budget
+
+
+def proved(problem: Problem, seconds: float = 60) -> Result:
+    return verify(problem, Barrier(), Budget(seconds))
+
+
+def content(result: Result) -> dict[str, Any]:
+    assert isinstance(result.verdict, Proved)
+    found: dict[str, Any] = json.loads(json.dumps(result.verdict.certificate.content))
+    return found
+
+
+def accepted(certificate: dict[str, Any]) -> bool:
+    try:
+        return check(certificate).accepted
+    except BadCertificate:
+        return False
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        stays_upright(),
+        stays_upright(disturbance=Fraction(1, 10)),
+        stays_upright(strongest_action=None),
+    ],
+)
+def test_the_pendulum_of_the_paper_stays_upright(problem: Problem) -> None:
+    result = proved(problem)
+    assert result.certified
+    assert "float64" in result.arithmetic
+
+
+def test_a_program_that_is_too_weak_is_not_proved() -> None:
+    result = proved(stays_upright(strongest_action=Fraction(1, 10)), 5)
+    assert isinstance(result.verdict, Unknown)
+
+
+def linear(
+    matrix: list[list[Fraction]], gust: Fraction, limit: int, arithmetic: Arithmetic, gain: Fraction
+) -> Problem:
+    """x' = matrix x + (u + gust) in the last variable, u = -gain * (the last variable), within 1."""
+    count = len(matrix)
+    names = [Var(f"x{i}") for i in range(count)]
+    rows: list[Term] = []
+    for i, row in enumerate(matrix):
+        total: Term = Const(row[0]) * names[0]
+        for c, x in zip(row[1:], names[1:], strict=True):
+            total = total + Const(c) * x
+        rows.append(total + Var("u") + Var("gust") if i == count - 1 else total)
+    updates = tuple(Update(x, r) for x, r in zip(names, rows, strict=True))
+    environment = Environment(
+        "linear",
+        tuple(Variable(x.name, Real()) for x in names),
+        conjunction(tuple((x >= -1) & (x <= 1) for x in names)),
+        (
+            Component(
+                "plant",
+                (
+                    Edge(
+                        chosen=(Choice("gust", Real(-gust, gust)),),
+                        outcomes=(Outcome(updates=updates),),
+                    ),
+                ),
+            ),
+        ),
+        (Control("u", Fraction(-1), Fraction(1)),),
+        arithmetic=arithmetic,
+    )
+    bad = disjunction(tuple(side for x in names for side in (x >= limit, x <= -limit)))
+    policy = ProgramPolicy((Branch(TRUE, (Const(-gain) * names[-1],)),))
+    return Problem("linear", environment, policy, Never(bad))
+
+
+def worst(matrix: list[list[Fraction]], gust: Fraction, limit: int, gain: Fraction) -> bool:
+    """Does some run in floats become unsafe?"""
+    generator = np.random.default_rng(0)
+    state = np.where(generator.random((400, len(matrix))) < 0.5, -1.0, 1.0)
+    rows = np.array([[float(c) for c in row] for row in matrix])
+    for _ in range(300):
+        control = np.clip(-float(gain) * state[:, -1], -1, 1)
+        state = state @ rows.T
+        state[:, -1] += control + np.where(generator.random(400) < 0.5, -1.0, 1.0) * float(gust)
+        if np.abs(state).max() >= limit:
+            return True
+    return False
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_random_linear_systems_are_never_proved_wrongly(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    count = int(generator.integers(1, 4))
+    size = float(generator.uniform(0.3, 1.1))
+    matrix = [
+        [Fraction(round(float(x), 2)).limit_denominator(100) for x in row]
+        for row in generator.normal(0, size / np.sqrt(count), (count, count))
+    ]
+    arithmetic = Arithmetic.FLOAT64 if seed % 2 else Arithmetic.EXACT
+    gust, gain = Fraction(int(generator.integers(0, 20)), 100), Fraction(int(generator.integers(0, 12)), 10)
+    problem = linear(matrix, gust, 4, arithmetic, gain)
+    result = verify(problem, Barrier(degrees=(2,)), Budget(2))
+    if worst(matrix, gust, 4, gain):
+        assert isinstance(result.verdict, Unknown)
+    elif isinstance(result.verdict, Proved):
+        assert result.certified
+
+
+def test_a_certificate_belongs_to_one_problem() -> None:
+    mine, other = (discretise(stays_upright(disturbance=d))[0] for d in (Fraction(1, 10), Fraction(1, 20)))
+    found = content(proved(mine))
+    assert is_about_sets(found, mine)
+    assert not is_about_sets(found, other)
+
+
+@pytest.fixture(scope="module")
+def shown() -> dict[str, Any]:
+    matrix = [[Fraction(9, 10), Fraction(1, 10)], [Fraction(-1, 10), Fraction(9, 10)]]
+    return content(proved(linear(matrix, Fraction(1, 20), 4, Arithmetic.FLOAT64, Fraction(1, 2))))
+
+
+def test_a_true_certificate_is_accepted(shown: dict[str, Any]) -> None:
+    assert accepted(shown)
+
+
+def _unsafe_sooner(data: dict[str, Any]) -> None:
+    data["claim"]["system"]["unsafe"] = ["<=", "1/2", ["name", "x0"]]
+
+
+def _more_starts(data: dict[str, Any]) -> None:
+    data["claim"]["system"]["initial"][0][1] = 3
+
+
+def _stronger_gust(data: dict[str, Any]) -> None:
+    data["claim"]["system"]["disturbances"][0][2] = 3
+
+
+def _weaker_control(data: dict[str, Any]) -> None:
+    data["claim"]["system"]["rules"][0]["then"] = [["*", 5, ["name", "x1"]]]
+
+
+def _no_rounding_margin(data: dict[str, Any]) -> None:
+    data["sets"][0]["margins"]["step"] = [0, 0]
+
+
+def _larger_set(data: dict[str, Any]) -> None:
+    barrier = data["claim"]["system"]["rules"][0]["set"]["barrier"]
+    data["claim"]["system"]["rules"][0]["set"]["barrier"] = ["-", barrier, 5]
+
+
+def _another_matrix(data: dict[str, Any]) -> None:
+    data["sets"][0]["steps"][0][0][0]["gram"][0][0] = "0x1"
+
+
+def _negative_matrix(data: dict[str, Any]) -> None:
+    data["sets"][0]["start"] = [{"of": [], "basis": [[0, 0, 0]], "gram": [["-0x1"]], "over": 1}]
+
+
+def _fewer_cases(data: dict[str, Any]) -> None:
+    data["sets"][0]["steps"] = []
+
+
+def _faster_system(data: dict[str, Any]) -> None:
+    data["claim"]["system"]["next"][0] = ["*", 2, ["name", "x0"]]
+
+
+MUTATIONS = [
+    _unsafe_sooner,
+    _more_starts,
+    _stronger_gust,
+    _weaker_control,
+    _no_rounding_margin,
+    _larger_set,
+    _another_matrix,
+    _negative_matrix,
+    _fewer_cases,
+    _faster_system,
+]
+
+
+@pytest.mark.parametrize("change", MUTATIONS, ids=lambda change: change.__name__.strip("_"))
+def test_what_is_false_is_refused(shown: dict[str, Any], change: Any) -> None:
+    data = copy.deepcopy(shown)
+    change(data)
+    assert not accepted(data)
