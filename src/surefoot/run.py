@@ -15,7 +15,7 @@ from surefoot.engines.turns import Answered, take_turns
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Real
 from surefoot.problem.meaning.inference import contains_float32
-from surefoot.problem.policy import Choose, NeuralPolicy
+from surefoot.problem.policy import Choose, NeuralPolicy, OraclePolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Recurs, Within
 from surefoot.problem.term import Apply, Const, Op, Term
@@ -219,6 +219,8 @@ def notes(problem: Problem) -> tuple[str, ...]:
     found = list(problem.environment.notes)
     if problem.environment.overapproximate:
         found.append("the environment is an over-approximation: a trace may not exist in the real system")
+    if isinstance(problem.policy, OraclePolicy):
+        found.append(f"the policy `{problem.policy.name}` is a black box: it can be sampled only")
     if isinstance(problem.policy, NeuralPolicy):
         found += [*problem.policy.notes, *problem.policy.network.notes]
         if problem.policy.choose in (Choose.ARGMAX, Choose.ARGMAX_APPLICABLE):

@@ -12,6 +12,7 @@ import click
 
 from surefoot.engines import ENGINES
 from surefoot.engines.protocol import Engine
+from surefoot.engines.statistical.engine import WAYS
 from surefoot.errors import InvalidProblem, SurefootError, did_you_mean
 from surefoot.formats.conditions import read_conditions
 from surefoot.run import PREFERRED
@@ -20,8 +21,8 @@ from surefoot.solve.protocol import Solver
 from surefoot.solve.recording import Recording
 
 
-class Positive(click.ParamType):  # type: ignore[type-arg]
-    """An exact positive number: 1e-6, 0.001, 1/1000."""
+class Number(click.ParamType):  # type: ignore[type-arg]
+    """An exact number: 1e-6, 0.001, 1/1000."""
 
     name = "number"
 
@@ -30,6 +31,14 @@ class Positive(click.ParamType):  # type: ignore[type-arg]
             number = Fraction(value)
         except (ValueError, ZeroDivisionError):
             self.fail(f"{value} is not a number", param, ctx)
+        return number
+
+
+class Positive(Number):
+    """An exact number above 0."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Fraction:
+        number = super().convert(value, param, ctx)
         if number <= 0:
             self.fail(f"{value} is not positive", param, ctx)
         return number
@@ -56,14 +65,19 @@ TYPES: dict[str, Any] = {
     "Fraction": Positive(),
     "tuple[Term, ...]": Conditions(),
     'Literal["auto", "interpreter", "llvm"]': click.Choice(["auto", "interpreter", "llvm"]),
+    "Fraction | None": Number(),
+    "str": str,
+    "str | None": str,
 }
+CHOICES: dict[str, tuple[str, ...]] = {"method": WAYS}
 
 
 def engine_flags(command: Callable[..., Any], names: Sequence[str] = ()) -> Callable[..., Any]:
     """Add `--engine`, `--dump-queries` and one flag per field of the named engines, by default of all."""
     chosen = {n: e for n, e in ENGINES.items() if n in names or not names}
     for name, kind in _fields(chosen).items():
-        given: Any = click.Choice(list(SOLVERS)) if kind == "Solver" else TYPES.get(kind)
+        known = list(SOLVERS) if kind == "Solver" else CHOICES.get(name)
+        given: Any = click.Choice(known) if known else TYPES.get(kind)
         users = ", ".join(n for n, e in chosen.items() if name in {f.name for f in fields(e)})  # type: ignore[arg-type]
         flag = {"is_flag": True, "default": None} if kind == "bool" else {"type": given}
         command = click.option(f"--{name.replace('_', '-')}", name, help=f"option of: {users}", **flag)(

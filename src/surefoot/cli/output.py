@@ -54,16 +54,21 @@ def sha256(path: Path) -> str:
 def exit_code(result: Result, problem: Problem | None = None) -> int:
     """0 proved, or no violation in as many steps as the property speaks of; 1 violated; 130 interrupted.
 
-    A value: 0, or 1 where it misses the threshold of the property.
+    A value: 0, or 1 where it misses the threshold of the property; an estimate with its confidence.
     3: no full answer, or one about all runs that rests on the word of a solver.
     """
     match result.verdict:
         case Violated():
             return 1
+        case Estimated() as found:
+            return _estimate_code(found, None if problem is None else _threshold(problem))
+        case PerStart(table) if any(isinstance(v, Estimated) for _, v in table):
+            limit = None if problem is None else _threshold(problem)
+            return worst([_estimate_code(v, limit) for _, v in table if isinstance(v, Estimated)])
         case Exact(low, high, certificate) if problem is not None and _threshold(problem) is not None:
             met = _met(_threshold(problem), low, high)
             return 3 if met is None or (met and certificate is None) else int(not met)
-        case Proved() | Estimated() | Exact() | Found() | PerStart():
+        case Proved() | Exact() | Found() | PerStart():
             return 0
         case Holds(up_to, as_asked=asked):
             return 0 if asked and up_to is not None else 3
@@ -71,6 +76,16 @@ def exit_code(result: Result, problem: Problem | None = None) -> int:
             return 130
         case Vacuous() | Unknown():
             return 3
+
+
+def _estimate_code(found: Estimated, threshold: Threshold | None) -> int:
+    """0: as precise as was asked, on the asked side of a threshold; 1: on the other; 3: neither."""
+    if found.stop == Reason.INTERRUPTED.value:
+        return 130
+    if threshold is None:
+        return 0 if found.complete else 3
+    met = _met(threshold, found.low, found.high)
+    return 3 if met is None else int(not met)
 
 
 def _threshold(problem: Problem) -> Threshold | None:

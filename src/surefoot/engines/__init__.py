@@ -7,6 +7,7 @@ from surefoot.engines.induction import Induction
 from surefoot.engines.predicates import Predicates
 from surefoot.engines.protocol import Engine
 from surefoot.engines.recurrence import Recurrence
+from surefoot.engines.statistical import Statistical
 
 ENGINES: dict[str, type[Engine]] = {
     "bmc": Bmc,
@@ -15,4 +16,5 @@ ENGINES: dict[str, type[Engine]] = {
     "explicit": Explicit,
     "predicates": Predicates,
     "barrier": Barrier,
+    "statistical": Statistical,
 }

@@ -4,6 +4,9 @@ The paper alternates bounded model checking and k-induction and adds 1 to k afte
 are turns of time: each engine lets k grow on its own, and a turn ends after so many seconds, which double
 from round to round. So one hard query does not keep the other engine waiting. A turn starts afresh; because
 of the doubling that at most doubles an engine's time.
+
+An engine of last resort (an estimate where a computed value was not to be had) takes no turns: it begins when
+all others have given up, or have used their part of the time.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from surefoot.verdict.verdict import Holds, Reason, Unknown, Verdict
 from surefoot.work.budget import Budget
 
 FIRST_TURN = 1.0  # seconds
+OTHERS = 0.75  # of the time, before an engine of last resort begins
 
 Partial: TypeAlias = Unknown | Holds
 
@@ -33,6 +37,26 @@ class Answered:
 
 def take_turns(engines: Sequence[Engine], problem: Problem, budget: Budget) -> Answered:
     """The first conclusive verdict, or all that is known when time or engines have run out."""
+    last = [e for e in engines if getattr(e, "last_resort", False)]
+    others = [e for e in engines if e not in last]
+    if not last or not others:
+        return _in_turns(engines, problem, budget)
+    before = Budget(OTHERS * budget.remaining(), budget.seed, budget.progress)
+    try:
+        first = _in_turns(others, problem, before)
+    except Unsupported as why:
+        first = Answered(Unknown(Reason.INCOMPLETE, str(why)), tuple(others))
+    found = first.verdict
+    if not isinstance(found, Unknown) or found.reason is Reason.INTERRUPTED or budget.spent():
+        return first
+    second = _turn(last[0], problem, budget)
+    if not isinstance(second, Unknown):
+        return Answered(second, (last[0],))
+    detail = f"{first.engines[0].name}: {found.detail}; {last[0].name}: {second.detail}"
+    return Answered(Unknown(second.reason, detail), tuple(engines))
+
+
+def _in_turns(engines: Sequence[Engine], problem: Problem, budget: Budget) -> Answered:
     if len(engines) == 1:
         return Answered(guarded(engines[0], problem, budget), tuple(engines))
     heard: dict[int, Partial] = {}

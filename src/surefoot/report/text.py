@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
@@ -9,6 +10,7 @@ from fractions import Fraction
 from surefoot.problem.parse.lexer import shorten
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Recurs, Within
+from surefoot.problem.semantics import State
 from surefoot.problem.show import show, show_property
 from surefoot.report.found import found_lines
 from surefoot.report.run_table import run_table
@@ -25,6 +27,7 @@ from surefoot.verdict.verdict import (
     Trace,
     Unknown,
     Vacuous,
+    Verdict,
     Violated,
 )
 from surefoot.verdict.words import LONGEST, counted
@@ -72,7 +75,8 @@ def headline(result: Result) -> str:
                 return f"holds ({how or 'all runs examined'}, not certified)"
             return f"holds up to {counted(up_to, 'step')} ({how + ', ' if how else ''}not certified)"
         case Estimated(low, high, confidence):
-            return f"estimated in [{float(low):.6g}, {float(high):.6g}] at {float(confidence):.4g}"
+            ends = f"{_decimal(low, ROUND_FLOOR, 6)}, {_decimal(high, ROUND_CEILING, 6)}"
+            return f"estimated in [{ends}] with confidence {_decimal(confidence, ROUND_FLOOR, 6)}"
         case Exact(low, high, certificate):
             return interval(low, high) + ("" if certificate is not None else " (not certified)")
         case Found(TippingPoint(statement)):
@@ -102,8 +106,8 @@ def interval(low: Fraction | None, high: Fraction | None) -> str:
     return f"between {_decimal(low, ROUND_FLOOR)} and {_decimal(high, ROUND_CEILING)}"
 
 
-def _decimal(value: Fraction, rounding: str) -> str:
-    context = Context(prec=12, rounding=rounding)
+def _decimal(value: Fraction, rounding: str, digits: int = 12) -> str:
+    context = Context(prec=digits, rounding=rounding)
     return f"{context.divide(Decimal(value.numerator), Decimal(value.denominator)).normalize(context):g}"
 
 
@@ -129,6 +133,11 @@ def evidence(problem: Problem, result: Result, *, runs: bool = True) -> list[str
             return [f"evidence  rests on the word of `{solver}`: no certificate"]
         case Found(artifact):
             return found_lines(artifact)
+        case Estimated(counts=counts, stop=stop):
+            told = ", ".join(f"{number:,} {name}" for name, number in counts.items() if number)
+            return [f"evidence  {told or 'no runs'}", *([f"stopped   {stop}"] if stop else [])]
+        case PerStart(table) if any(isinstance(v, Estimated) for _, v in table):
+            return _estimates(table)
         case Vacuous(why):
             return [f"because   {why}"]
         case Unknown(_, detail, up_to, solver):
@@ -140,6 +149,19 @@ def evidence(problem: Problem, result: Result, *, runs: bool = True) -> list[str
             return [f"because   {detail}", known]
         case _:
             return []
+
+
+def _estimates(table: tuple[tuple[State, Verdict], ...]) -> list[str]:
+    """A summary of many estimates: the JSON has all of them."""
+    cells = [v for _, v in table if isinstance(v, Estimated)]
+    runs = sum(cell.counts.get("runs", 0) for cell in cells)
+    low, high = min(cell.low for cell in cells), max(cell.high for cell in cells)
+    ends = f"{_decimal(low, ROUND_FLOOR, 6)} and {_decimal(high, ROUND_CEILING, 6)}"
+    stops = Counter(cell.stop for cell in cells)
+    return [
+        f"evidence  {runs:,} runs; all intervals lie between {ends}",
+        *(f"stopped   {counted(number, 'start')}: {stop}" for stop, number in stops.items() if stop),
+    ]
 
 
 def _recurrence(problem: Problem, trace: Trace, certified: bool) -> list[str]:

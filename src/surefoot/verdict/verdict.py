@@ -90,10 +90,18 @@ class Holds:
 
 @dataclass(frozen=True, slots=True)
 class Estimated:
+    """With this confidence the value is in the interval. `stop`: why no more runs were made."""
+
     low: Fraction
     high: Fraction
     confidence: Fraction
     counts: Mapping[str, int]
+    stop: str = ""
+
+    @property
+    def complete(self) -> bool:
+        """Was it estimated as precisely as was asked for?"""
+        return self.stop in COMPLETE
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +134,9 @@ class Vacuous:
     """The property holds only because nothing satisfies its premise."""
 
     why: str
+
+
+COMPLETE = ("", "precise enough", "on one side of the threshold")  # ways to stop that leave nothing to do
 
 
 class Reason(Enum):

@@ -88,18 +88,29 @@ class Worker:
         theirs.close()
         self._line = ours
 
-    def call(self, function: Callable[..., Result], *args: object, seconds: float) -> Result:
-        """function(*args), computed by the child within `seconds` or not at all."""
-        self.start()
+    @property
+    def line(self) -> Connection:
+        """For `multiprocessing.connection.wait`: it can be read when the child has answered or died."""
         assert self._line is not None
+        return self._line
+
+    def send(self, function: Callable[..., object], *args: object) -> None:
+        """Ask for function(*args) without waiting; one question at a time."""
+        self.start()
+        try:
+            self.line.send((function, args))
+        except (EOFError, ConnectionError):
+            raise self._death() from None
+
+    def receive(self, seconds: float) -> Any:
+        """The answer to what was sent, within `seconds` or not at all."""
         answered = False
         try:
-            self._line.send((function, args))
             deadline = monotonic() + seconds
-            while not self._line.poll(min(max(0.0, deadline - monotonic()), _LOOK_UP)):
+            while not self.line.poll(min(max(0.0, deadline - monotonic()), _LOOK_UP)):
                 if monotonic() >= deadline:
                     raise TimedOut(f"no answer within {seconds:g} s")
-            worked, result = self._line.recv()
+            worked, result = self.line.recv()
             answered = True
         except (EOFError, ConnectionError):
             raise self._death() from None
@@ -108,7 +119,16 @@ class Worker:
                 self.kill()
         if not worked:
             raise result
-        return result  # type: ignore[no-any-return]
+        return result
+
+    def call(self, function: Callable[..., Result], *args: object, seconds: float) -> Result:
+        """function(*args), computed by the child within `seconds` or not at all."""
+        try:
+            self.send(function, *args)
+        except BaseException:  # half a question may be on the line
+            self.kill()
+            raise
+        return self.receive(seconds)  # type: ignore[no-any-return]
 
     def _death(self) -> Died:
         assert self._process is not None

@@ -24,7 +24,7 @@ from surefoot.problem.problem import Problem
 from surefoot.run import NoEngine, unanswered, verify
 from surefoot.search import Asking, verify_abstracted, verify_assuming
 from surefoot.transform.naming import parse_request
-from surefoot.verdict.verdict import Reason, Result, Unknown, Violated
+from surefoot.verdict.verdict import Estimated, PerStart, Reason, Result, Unknown, Violated
 from surefoot.work.budget import Budget
 
 
@@ -172,7 +172,11 @@ def verify_first(
 
 def interrupted(result: Result) -> bool:
     """Was this result cut short by the user? Then the rest is not started."""
-    return isinstance(result.verdict, Unknown) and result.verdict.reason is Reason.INTERRUPTED
+    found = result.verdict
+    cells = [v for _, v in found.table] if isinstance(found, PerStart) else [found]
+    if any(isinstance(cell, Estimated) and cell.stop == Reason.INTERRUPTED.value for cell in cells):
+        return True
+    return isinstance(found, Unknown) and found.reason is Reason.INTERRUPTED
 
 
 MODEL_OPTIONS = (

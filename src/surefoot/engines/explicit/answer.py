@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from surefoot.compile import Explored, explore
 from surefoot.compile.tier import Tier
-from surefoot.engines.explicit.asked import Asked, asked
+from surefoot.engines.asked import Asked, asked
 from surefoot.engines.explicit.evidence import in_order, values
 from surefoot.engines.explicit.posed import Posed, posed
 from surefoot.engines.explicit.runs import decide

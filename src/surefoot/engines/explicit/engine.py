@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal
 
-from surefoot.engines.explicit.asked import asked
+from surefoot.engines.asked import asked
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Arithmetic, Array, Bool, Int, Kind
 from surefoot.problem.meaning.evaluate import Undefined

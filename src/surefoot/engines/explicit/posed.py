@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.compile import Explored
-from surefoot.engines.explicit.asked import STEPS, Asked, constant
+from surefoot.engines.asked import STEPS, Asked, constant
 from surefoot.errors import Unsupported
 from surefoot.problem.property import Bound
 from surefoot.problem.term import Term

@@ -115,7 +115,8 @@ def _verdict(data: Mapping[str, Any], where: str) -> Verdict:
 def _estimated(data: Mapping[str, Any], where: str) -> Verdict:
     low, high = _interval(data, where)
     confidence = Fraction(number_from(_get(data, "confidence", where), _join(where, "confidence")))
-    return Estimated(low, high, confidence, _mapping(data, "counts", where, _is_whole))
+    stop = _is_text(data.get("stop", ""), _join(where, "stop"))
+    return Estimated(low, high, confidence, _mapping(data, "counts", where, _is_whole), stop)
 
 
 def _found(data: Mapping[str, Any], where: str) -> Verdict:

@@ -1,0 +1,106 @@
+"""Deep statistical model checking (Gros, Hermanns, Hoffmann, Klauck, Steinmetz, FORTE 2020): sampled runs.
+
+The policy resolves what the environment leaves open, so that a Markov chain remains. Its runs are drawn
+(`compile/simulation`), and a plan of `solve/sampling` says when enough of them have been seen and what is
+then known with which confidence. Beyond the paper: the interval's coverage is proved; a run that stalls, ends
+or is cut off is an outcome of its own, never silently another one; any policy can be sampled, also a program,
+a shield or a black box; the answer does not depend on the number of workers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+from surefoot.engines.asked import asked
+from surefoot.errors import Unsupported
+from surefoot.problem.meaning.evaluate import Undefined
+from surefoot.problem.problem import Problem
+from surefoot.problem.property import Expected, Probability
+from surefoot.verdict.verdict import Reason, Unknown, Verdict
+from surefoot.work.budget import Budget
+
+_OVER = ("min", "max", "avg", "sum", "values")
+WAYS = (  # of choosing a plan; those between the first and the last are `solve.sampling.METHODS`
+    *("auto", "clopper-pearson", "clopper-pearson-fixed", "okamoto", "chen", "mixture", "spending", "sprt"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Statistical:
+    name: ClassVar[str] = "statistical"
+    last_resort: ClassVar[bool] = True  # an estimate is no answer where a computed value can be had
+
+    eps: Fraction = Fraction(1, 100)
+    """Half the width of the interval, in the unit of what is estimated; around a threshold, what may be left
+    undecided on either side of it."""
+    delta: Fraction = Fraction(1, 20)
+    """The risk that the interval does not contain the true value."""
+    method: str = "auto"
+    """Which plan (docs/reference/statistics.md); auto: clopper-pearson, with a threshold sprt."""
+    max_steps: int = 10_000
+    """A run that is not decided after so many steps is cut off and counts as undecided."""
+    uniform: bool = False
+    """What policy and environment leave open is equally likely. Without it that is refused."""
+    family_wise: bool = False
+    """For many starts: all intervals together are right with confidence 1 - delta, not each for itself."""
+    least: Fraction | None = None
+    """No run has a smaller reward (if the model does not say so itself)."""
+    most: Fraction | None = None
+    """No run has a larger reward."""
+    workers: int | None = None
+    """Processes that make runs. Default: one, and as many as there are processors if it takes long."""
+    ray: str | None = None
+    """Address of a Ray cluster whose processors make the runs; `local`: one on this machine."""
+    run_directory: str | None = None
+    """Results are recorded in this folder as they arrive."""
+    resume: bool = False
+    """Go on with what the folder has."""
+
+    def objection(self, problem: Problem) -> str | None:
+        wanted = problem.property
+        if not isinstance(wanted, Probability | Expected):
+            return (
+                f"statistical estimates probabilities and rewards; this property is {type(wanted).__name__}"
+            )
+        if wanted.over not in _OVER:
+            return f"statistical does not know the filter `{wanted.over}` over start states"
+        if wanted.starts is not None:
+            return "statistical begins runs in the initial states only"
+        try:
+            bounds = asked(wanted, "max").bounds
+        except Unsupported as why:
+            return f"statistical does not cover {why}"
+        if bounds:
+            return "statistical does not cover bounds on rewards in a path formula"
+        if self.uniform and wanted.optimise is not None:
+            return f"equally likely choices give one value, not the {wanted.optimise}imum that is asked for"
+        if isinstance(wanted, Expected) and (unbounded := self._without_range(problem, wanted)) is not None:
+            return unbounded
+        return _without_law(problem)
+
+    def _without_range(self, problem: Problem, wanted: Expected) -> str | None:
+        from surefoot.engines.statistical.reward_range import reward_range
+        from surefoot.solve.sampling.reward import objection
+
+        return objection(reward_range(problem.environment, wanted, self.least, self.most))
+
+    def check(self, problem: Problem, budget: Budget) -> Verdict:
+        from surefoot.engines.statistical.answer import answer  # with all that it needs, when it is needed
+
+        try:
+            return answer(self, problem, budget)
+        except Undefined as why:  # of a state that a run comes to
+            return Unknown(Reason.INCOMPLETE, str(why))
+
+
+def _without_law(problem: Problem) -> str | None:
+    for component in problem.environment.components:
+        for edge in component.edges:
+            for choice in edge.chosen:
+                if choice.law is None:
+                    return (
+                        f"`{choice.name}` is chosen freely and has no sampling law, so it cannot be simulated"
+                    )
+    return None

@@ -1,0 +1,188 @@
+"""What is asked about the runs from one start, and how runs become an answer.
+
+A question is a frozen value, and so is its state. It takes batches of runs in the order of their numbers and
+says exactly how many of a batch it took: whatever comes after the run with which it stops is ignored. So the
+answer depends neither on how runs were cut into batches nor on who made them.
+
+`Share`: how likely is `left U right`, or its opposite, or on which side of a threshold is that. A run that
+failed, stalled or ended has not reached `right`; a run that was cut off is undecided. `Mean`: what is the
+expected reward, if it has known bounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.compile.simulation import ENDED, STALLED, UNDECIDED, Runs
+from surefoot.engines.statistical.sided import Sided, SidedProgress
+from surefoot.solve.sampling import Betting, Interval, Progress, RewardProgress
+from surefoot.solve.sampling import plan as codes
+
+_REACHED = np.array([codes.FAILURE, codes.SUCCESS, codes.UNDECIDED, codes.FAILURE, codes.FAILURE], np.uint8)
+_AVOIDED = np.array([codes.SUCCESS, codes.FAILURE, codes.UNDECIDED, codes.SUCCESS, codes.SUCCESS], np.uint8)
+
+
+class Infinite(Exception):
+    """A run ended without ever reaching the goal, so that what is expected until then is infinite."""
+
+
+class Question(Protocol):
+    """A state is what has been consumed: it has `runs`, and `stop` once no more are needed."""
+
+    def begin(self) -> Any: ...
+
+    def consume(self, state: Any, runs: Runs) -> Any: ...
+
+    def ahead(self, state: Any) -> int:
+        """So many runs more are needed in any case."""
+        ...
+
+    def interval(self, state: Any) -> Interval:
+        """What is known; valid at any time."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A probability, by a plan of `solve/sampling`, or its side of a threshold."""
+
+    plan: Any  # a Plan with Progress, or Sided with SidedProgress
+    negated: bool = False
+
+    def begin(self) -> Progress | SidedProgress:
+        return SidedProgress() if isinstance(self.plan, Sided) else Progress()
+
+    def consume(self, state: Any, runs: Runs) -> Any:
+        return self.plan.consume(state, meanings(runs, self.negated))
+
+    def ahead(self, state: Any) -> int:
+        found: int = self.plan.ahead(state)
+        return found
+
+    def interval(self, state: Any) -> Interval:
+        found: Interval = self.plan.interval(state)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """An expected reward. `endless`: it is summed until a goal that every run must reach."""
+
+    plan: Betting
+    endless: bool
+
+    def begin(self) -> RewardProgress:
+        return RewardProgress()
+
+    def consume(self, state: RewardProgress, runs: Runs) -> RewardProgress:
+        lows, highs = self._rewards(runs)
+        lost = np.isin(runs.outcome, (STALLED, ENDED))
+        if self.endless and lost.any():
+            until = int(np.argmax(lost))
+            after = self.plan.consume(state, lows[:until], highs[:until])
+            if after.stop is None:
+                raise Infinite(f"run {state.runs + until} ends before it is there")
+            return after
+        return self.plan.consume(state, lows, highs)
+
+    def _rewards(self, runs: Runs) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Between which values the reward of each run is; a run that was cut off may still gain anything."""
+        assert self.plan.within.low is not None
+        assert self.plan.within.high is not None
+        low, high = float(self.plan.within.low), float(self.plan.within.high)
+        open_ended = runs.outcome == UNDECIDED
+        at_least = runs.reward_low if low >= 0 else np.where(open_ended, low, runs.reward_low)
+        at_most = np.where(open_ended, high, runs.reward_high)
+        if np.any(runs.reward_low[~open_ended] > high) or np.any(runs.reward_high[~open_ended] < low):
+            return runs.reward_low, runs.reward_high  # outside of a stated range: the plan refuses it
+        return np.clip(at_least, low, high), np.clip(at_most, low, high)
+
+    def ahead(self, state: RewardProgress) -> int:
+        return 0 if state.stop else max(1, state.runs // 8)
+
+    def interval(self, state: RewardProgress) -> Interval:
+        return self.plan.interval(state)
+
+
+def meanings(runs: Runs, negated: bool) -> NDArray[np.uint8]:
+    """Success, failure or undecided, of the path formula that was asked about."""
+    table = _AVOIDED if negated else _REACHED
+    return table[runs.outcome]
+
+
+@dataclass(slots=True)
+class Cell:
+    """One start, its question, what has been consumed, and what has arrived too early."""
+
+    start: int | None  # None: each run draws its own
+    question: Question
+    state: Any
+    counts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(5, dtype=np.int64))
+    waiting: dict[int, Runs] = field(default_factory=dict)
+    assigned: int = 0  # runs below this number have been made or given to somebody
+
+    @property
+    def open(self) -> bool:
+        return self.state.stop is None
+
+    @property
+    def runs(self) -> int:
+        found: int = self.state.runs
+        return found
+
+    def arrive(self, first: int, runs: Runs) -> None:
+        """Take in a batch, and whatever was waiting for it."""
+        self.waiting[first] = runs
+        self.advance()
+
+    def advance(self) -> None:
+        while self.open and (runs := self.waiting.pop(self.runs, None)) is not None:
+            before = self.runs
+            state = self.question.consume(self.state, runs)
+            taken = state.runs - before
+            self.counts = self.counts + np.bincount(runs.outcome[:taken], minlength=5)
+            self.state = state
+        if not self.open:
+            self.waiting.clear()
+
+    def next_gap(self) -> tuple[int, int | None]:
+        """The first run that nobody has made yet, and how many there are up to one that is known."""
+        while (known := self.waiting.get(self.assigned)) is not None:
+            self.assigned += len(known.outcome)
+        later = [first for first in self.waiting if first > self.assigned]
+        return self.assigned, min(later) - self.assigned if later else None
+
+
+def total(cells: Sequence[Cell]) -> NDArray[np.int64]:
+    found = np.zeros(5, dtype=np.int64)
+    for cell in cells:
+        found = found + cell.counts
+    return found
+
+
+def named_counts(counts: NDArray[np.int64], negated: bool) -> dict[str, int]:
+    """For the verdict, about the path formula as it was asked: `succeeded`, `failed` and `undecided` are all
+    runs. `stalled` and `ended` say how many of the first two ended that way, without what was watched for.
+    """
+    failed, reached, undecided, stalled, ended = (int(n) for n in counts)
+    missed = failed + stalled + ended
+    return {
+        "runs": int(counts.sum()),
+        "succeeded": missed if negated else reached,
+        "failed": reached if negated else missed,
+        "undecided": undecided,
+        "stalled": stalled,
+        "ended": ended,
+    }
+
+
+def combined(intervals: Sequence[Interval], over: str) -> tuple[Fraction, Fraction]:
+    """The least or the greatest of several values that are known to be in intervals."""
+    pick = min if over == "min" else max
+    return pick(i.low for i in intervals), pick(i.high for i in intervals)

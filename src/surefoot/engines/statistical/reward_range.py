@@ -1,0 +1,66 @@
+"""Between which values the reward of a run surely is: nothing can be said about its mean without that.
+
+With a limit on the number of steps the bounds of one step, from the declared ranges of the variables, are
+enough. Without one there is no bound, however small the reward of a step, unless the user states it.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from surefoot.encode.expand import expand_scalar
+from surefoot.encode.interval import Interval, interval, is_infinite
+from surefoot.encode.layout import lay_out
+from surefoot.errors import SurefootError
+from surefoot.problem.environment import Arithmetic, Environment
+from surefoot.problem.property import Expected
+from surefoot.problem.term import Term
+from surefoot.solve.sampling import Range
+
+STEPS = "steps"
+
+
+def reward_range(
+    environment: Environment, asked: Expected, least: Fraction | None, most: Fraction | None
+) -> Range:
+    """What the user states, and else what follows from the model."""
+    low, high = (None, None) if asked.steps is None else _of_steps(environment, asked.reward, asked.steps)
+    if asked.steps is None and asked.reward == STEPS:
+        low = Fraction(0)
+    return Range(low if least is None else least, high if most is None else most)
+
+
+def _of_steps(
+    environment: Environment, reward: str | Term, steps: int
+) -> tuple[Fraction | None, Fraction | None]:
+    if reward == STEPS:
+        return Fraction(0), Fraction(steps)
+    if environment.arithmetic is not Arithmetic.EXACT:
+        return None, None  # rounding is not bounded here
+    try:
+        low, high = _of_step(environment, reward)
+    except SurefootError:  # arrays, choices and other things that intervals do not cover
+        return None, None
+    return (
+        None if is_infinite(low) else Fraction(min(low, 0)) * steps,
+        None if is_infinite(high) else Fraction(max(high, 0)) * steps,
+    )
+
+
+def _of_step(environment: Environment, reward: str | Term) -> Interval:
+    """Of a state, or the sum over components of the most that a step of each can give."""
+    layout = lay_out(environment, set())
+
+    def bounds(terms: list[Term]) -> Interval:
+        found = [interval(expand_scalar(term, layout.scope), layout.kinds) for term in terms]
+        return sum(low for low, _ in found), sum(high for _, high in found)
+
+    if not isinstance(reward, str):
+        return bounds([reward])
+    total: Interval = (0, 0)
+    for component in environment.components:
+        outcomes = [outcome for edge in component.edges for outcome in edge.outcomes]
+        each = [bounds([term for name, term in o.rewards if name == reward]) for o in outcomes]
+        low, high = min((low for low, _ in each), default=0), max((high for _, high in each), default=0)
+        total = (total[0] + min(low, 0), total[1] + max(high, 0))
+    return total

@@ -1,0 +1,86 @@
+"""Workers that hold something prepared: the same answers here, in processes, and by Ray."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from importlib.util import find_spec
+
+import pytest
+from tests.conftest import unavailable
+
+from surefoot.errors import InvalidProblem, MissingBackend, Unsupported
+from surefoot.work.child import Died
+from surefoot.work.crew import Alone, Cluster, Crew, Processes
+
+
+def multiplier(by: int) -> Callable[[int], int]:
+    return by.__mul__
+
+
+def failing(_: int) -> Callable[[int], int]:
+    return _fail
+
+
+def _fail(number: int) -> int:
+    if number == 7:
+        raise InvalidProblem("seven")
+    os._exit(number)
+
+
+def all_answers(crew: Crew, numbers: range) -> dict[int, int]:
+    found: dict[int, int] = {}
+    waiting = list(numbers)
+    while len(found) < len(numbers):
+        while waiting and crew.idle:
+            number = waiting.pop()
+            crew.ask(number, number)
+        found |= dict(crew.answers(5.0))
+    return found
+
+
+def test_alone_and_many_answer_alike() -> None:
+    expected = {n: 3 * n for n in range(20)}
+    assert all_answers(Alone(multiplier(3)), range(20)) == expected
+    many = Processes(2, multiplier, 3)
+    try:
+        assert all_answers(many, range(20)) == expected
+        assert (many.size, many.idle) == (2, 2)
+    finally:
+        many.dismiss()
+
+
+def test_what_cannot_be_sent_is_refused_in_a_sentence() -> None:
+    with pytest.raises(Unsupported, match="cannot be given to other processes"):
+        Processes(1, lambda: print)
+
+
+def test_errors_and_deaths_come_through() -> None:
+    crew = Processes(1, failing, 0)
+    try:
+        crew.ask(1, 7)
+        with pytest.raises(InvalidProblem, match="seven"):
+            crew.answers(10.0)
+    finally:
+        crew.dismiss()
+    crew = Processes(1, failing, 0)
+    try:
+        crew.ask(1, 3)
+        with pytest.raises(Died, match="exit code 3"):
+            crew.answers(10.0)
+    finally:
+        crew.dismiss()
+
+
+def test_ray_is_named_when_it_is_missing() -> None:
+    if find_spec("ray") is not None:
+        pytest.skip("ray is installed")
+    with pytest.raises(MissingBackend, match="ray"):
+        Cluster("local", 1, multiplier, 3)
+
+
+def test_a_cluster_that_is_not_there_is_said_at_once() -> None:
+    if find_spec("ray") is None:
+        unavailable("needs ray", "SUREFOOT_REQUIRE_RAY")
+    with pytest.raises(Unsupported, match="no Ray cluster"):
+        Cluster("127.0.0.1:1", 1, multiplier, 3)
