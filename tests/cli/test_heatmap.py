@@ -246,3 +246,26 @@ def test_an_interrupt_leaves_what_there_is(
     assert [p["title"] for p in json.loads(file.read_text())["panels"]] == ["slip = 0.1"]
     assert "slip = 0.2: unknown (interrupted)" in err
     assert "slip = 0.2: unknown (interrupted)" in out
+
+
+def test_stored_results_are_drawn_again(drawn: Drawn, command: Command, tmp_path: Path) -> None:
+    stored = tmp_path / "stored.json"
+    asked = "P=? [ F (x = 7 and y = 5) ] over values"
+    assert command("check", POND, "--property", asked, "--json", stored, "--quiet")[0] == 0
+    figure = drawn(stored, "--where", "x < 7")
+    (panel,) = figure["panels"]
+    assert figure["title"] == "P=? [ F (x = 7 and y = 5) ]"
+    assert values(panel) == pytest.approx({p: v for p, v in by_hand(0.2).items() if p[0] < 7})
+    assert len(drawn(stored, stored)["panels"]) == 2
+
+
+def test_stored_results_that_cannot_be_drawn(command: Command, tmp_path: Path) -> None:
+    stored = tmp_path / "stored.json"
+    command("check", POND, "--property", "P=? [ F (x = 7 and y = 5) ]", "--json", stored, "--quiet")
+    for arguments, said in (
+        ((stored,), "`exact` is no table of starts"),
+        ((stored, POND), "cannot be drawn together"),
+        ((stored, "--quantity", "gap"), "is no table of starts"),
+    ):
+        code, _, err = command("heatmap", *arguments, "--quiet")
+        assert (code, said in err) == (2, True)

@@ -48,14 +48,22 @@ class Figure:
     curve: Curve | None = None
 
 
-def unit_of(which: Which, asked: Property) -> str:
-    """What the numbers of a map are."""
-    if which == "effort":
-        return "log2 of the number of runs"
-    measured = "probability" if isinstance(asked, Probability) else "expected value"
+def measure_of(asked: Property) -> str:
+    """What a property measures."""
     if isinstance(asked, Expected) and isinstance(asked.reward, str):
-        measured = f"expected {asked.reward}"
-    return f"gap of the {measured} to the optimum" if which == "gap" else measured
+        return f"expected {asked.reward}"
+    return "probability" if isinstance(asked, Probability) else "expected value"
+
+
+def unit_of(which: Which, measure: str) -> str:
+    """What the numbers of a map are."""
+    match which:
+        case "effort":
+            return "log2 of the number of runs"
+        case "gap":
+            return f"gap of the {measure} to the optimum"
+        case _:
+            return measure
 
 
 def figure(

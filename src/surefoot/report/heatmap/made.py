@@ -8,7 +8,7 @@ from surefoot.errors import InvalidProblem
 from surefoot.problem.problem import Problem
 from surefoot.problem.show import show_property
 from surefoot.report.heatmap.cells import axes, heat_map, looked
-from surefoot.report.heatmap.figure import Figure, Panel, figure, unit_of
+from surefoot.report.heatmap.figure import Figure, Panel, figure, measure_of, unit_of
 from surefoot.report.heatmap.measured import Aggregate, values
 from surefoot.verdict.verdict import PerStart, Result
 
@@ -32,5 +32,5 @@ def result_figure(
     along = axes([table], view, problem.environment)
     map = heat_map("value", table, view, along, aggregate=aggregate, environment=problem.environment)
     asked = show_property(problem.property)
-    panel = Panel(title or result.problem, map, unit_of("value", problem.property), asked)
+    panel = Panel(title or result.problem, map, unit_of("value", measure_of(problem.property)), asked)
     return figure(title or asked, [panel], down=down)

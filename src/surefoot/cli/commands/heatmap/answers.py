@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from surefoot.cli.commands.check import interrupted
-from surefoot.cli.commands.heatmap.variants import Variant
+from surefoot.cli.commands.heatmap.variants import Subject, Variant
 from surefoot.engines.protocol import Engine
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.problem.environment import Environment
@@ -21,11 +21,12 @@ from surefoot.work.budget import Budget
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """One variant: its result, the optimum if that is asked, and the table of each quantity."""
+    """What was found about one subject: the result that each table rests on, and the tables."""
 
-    variant: Variant
+    subject: Subject
     result: Result
     tables: Mapping[Which, Table]
+    best: Result | None = None  # of the optimum
     trouble: str = ""  # why there are no tables
     interrupted: bool = False
 
@@ -52,10 +53,10 @@ class Asker:
             best = self._optimum(variant, budget)
         for found in (result, best):
             if found is not None and (why := trouble(found)):
-                return Answers(variant, found, {}, why, interrupted(found))
+                return Answers(variant.subject, found, {}, None, why, interrupted(found))
         main = result or best
         assert main is not None
-        return Answers(variant, main, self._tables(variant, result, best))
+        return Answers(variant.subject, main, self._tables(variant, result, best), best)
 
     def _verify(self, problem: Problem, engine: Engine, variant: Variant, budget: Budget) -> Result:
         return verify(
@@ -138,15 +139,15 @@ def ask_all(
         except KeyboardInterrupt:  # between two engines, or while a certificate was checked
             why = Unknown(Reason.INTERRUPTED, "interrupted by the user")
             result = unanswered(variant.problem, why, started, variant.inputs, variant.source)
-            answered.append(Answers(variant, result, {}, trouble(result), True))
+            answered.append(Answers(variant.subject, result, {}, None, trouble(result), True))
         if answered[-1].interrupted:
             break
     return answered
 
 
-def facts(answers: Answers) -> dict[str, Any]:
+def facts(answers: Answers, which: Which) -> dict[str, Any]:
     """What a picture rests on, for its reader."""
-    result = answers.result
+    result = answers.best if which == "optimum" and answers.best is not None else answers.result
     return {
         "problem": result.problem,
         "engine": result.engine,

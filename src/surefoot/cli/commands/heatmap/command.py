@@ -14,6 +14,7 @@ from surefoot.cli.commands.heatmap.answers import Answers, Asker, ask_all
 from surefoot.cli.commands.heatmap.compose import Look, composed, drawn_starts, read_limits
 from surefoot.cli.commands.heatmap.flags import heat_flags, value_flags
 from surefoot.cli.commands.heatmap.outputs import Outputs
+from surefoot.cli.commands.heatmap.stored import stored_answers
 from surefoot.cli.commands.heatmap.variants import (
     Checkpoint,
     Sweep,
@@ -59,8 +60,9 @@ def heatmap(
     uncertified: bool,
     **options: Any,
 ) -> int:
-    """Draw the values of all starts of MODELS (problem files, JANI models, problems of studies): one map for
-    each model, property, swept value, checkpoint and quantity, on a common scale.
+    """Draw the values of all starts of MODELS (problem files, JANI models, problems of studies, or results
+    that --json has stored): one map for each model, property, swept value, checkpoint and quantity, on a
+    common scale.
 
     Exit 0, or with a threshold: 1 if a start misses it for certain, 3 if one possibly does.
     """
@@ -73,24 +75,27 @@ def heatmap(
     limit = None if threshold is None else read_threshold(threshold)
     saved, line = _training(folder, curve, wiring["policy"])
     swept = _swept(sweeps)
-    places = None if starts is None else parse_term(starts)
-    found = list(variants(models, wiring, swept, saved, places, line.x if line is not None else "step"))
-    if outputs.critical is not None and (len(found) != 1 or (limit or found[0].threshold) is None):
-        fix = "draw one problem, with --threshold '<= 0.1'"
-        raise InvalidProblem("critical starts are about one problem and a threshold", fix=fix)
     wanted: tuple[Which, ...] = tuple(dict.fromkeys(quantities)) or ("value",)
-    engine = build_engines(engine_name or Explicit.name, options, dump_queries)[0]
-    if "effort" in wanted and isinstance(engine, Explicit):
-        raise InvalidProblem("`explicit` makes no runs", fix="draw the effort with --engine statistical")
     if limit is not None and "value" not in wanted:
         raise InvalidProblem("a threshold is about values", fix="draw them: --quantity value")
-    best = build_engines(Explicit.name, options, None)[0]
-    asker = Asker(engine, best, wanted, optimise, certificates=not uncertified)
-    with progress(outputs.quiet) as tell:
-        answered = ask_all(found, asker, started, tell)
+    if any(model.suffix == ".json" for model in models):
+        answered = stored_answers(models, wanted)
+        _check_critical(outputs, [one.subject.threshold for one in answered], limit)
+    else:
+        places = None if starts is None else parse_term(starts)
+        unit = line.x if line is not None else "step"
+        found = list(variants(models, wiring, swept, saved, places, unit))
+        _check_critical(outputs, [one.threshold for one in found], limit)
+        engine = build_engines(engine_name or Explicit.name, options, dump_queries)[0]
+        if "effort" in wanted and isinstance(engine, Explicit):
+            raise InvalidProblem("`explicit` makes no runs", fix="draw the effort with --engine statistical")
+        best = build_engines(Explicit.name, options, None)[0]
+        asker = Asker(engine, best, wanted, optimise, certificates=not uncertified)
+        with progress(outputs.quiet) as tell:
+            answered = ask_all(found, asker, started, tell)
     for one in answered:
         if one.trouble:
-            print(f"{one.variant.title}: {one.trouble}", file=sys.stderr)
+            print(f"{one.subject.title}: {one.trouble}", file=sys.stderr)
     if any(one.tables for one in answered):
         across = len(wanted) if len(wanted) > 1 else len(swept[-1].values) if len(swept) == 2 else None
         outputs.write(composed(answered, look, wanted, across, line))
@@ -123,11 +128,19 @@ def _swept(sweeps: Sequence[str]) -> tuple[Sweep, ...]:
     return found
 
 
+def _check_critical(
+    outputs: Outputs, thresholds: Sequence[Threshold | None], limit: Threshold | None
+) -> None:
+    if outputs.critical is not None and (len(thresholds) != 1 or (limit or thresholds[0]) is None):
+        fix = "draw one problem, with --threshold '<= 0.1'"
+        raise InvalidProblem("critical starts are about one problem and a threshold", fix=fix)
+
+
 def _write_critical(answers: Answers, look: Look, limit: Threshold | None, outputs: Outputs) -> None:
-    kept = limit or answers.variant.threshold
+    kept = limit or answers.subject.threshold
     if outputs.critical is not None and kept is not None and "value" in answers.tables:
         found = critical(drawn_starts(answers, look), kept)
-        outputs.write_critical(found, kept, answers.variant.words)
+        outputs.write_critical(found, kept, answers.subject.words)
 
 
 def _exit_code(answers: Answers, look: Look, limit: Threshold | None) -> int:
@@ -136,7 +149,7 @@ def _exit_code(answers: Answers, look: Look, limit: Threshold | None) -> int:
         return 130
     if answers.trouble:
         return 3
-    kept = limit or answers.variant.threshold
+    kept = limit or answers.subject.threshold
     if kept is None or "value" not in answers.tables:
         return 0
     judged = {misses(value, kept) for _, value in drawn_starts(answers, look)}

@@ -57,9 +57,9 @@ def composed(
     """Panels in the order in which they were asked; maps of one model share their axes."""
     panels: list[Panel] = []
     known = [a for a in answered if a.tables]
-    for group in dict.fromkeys(a.variant.group for a in known):
-        mine = [a for a in known if a.variant.group == group]
-        environment = mine[0].variant.problem.environment
+    for group in dict.fromkeys(a.subject.group for a in known):
+        mine = [a for a in known if a.subject.group == group]
+        environment = mine[0].subject.environment
         tables = [t for a in mine for t in a.tables.values()]
         view = looked(tables, look.x, look.y, look.where, environment)
         along = axes(tables, view, environment)
@@ -68,11 +68,12 @@ def composed(
                 map = heat_map(
                     which, one.tables[which], view, along, aggregate=look.aggregate, environment=environment
                 )
-                asked = one.variant.asked
-                title = ", ".join(w for w in (one.variant.title, WORDS[which]) if w)
-                panels.append(Panel(title, map, unit_of(which, asked), one.variant.words, facts(one)))
+                subject = one.subject
+                title = ", ".join(w for w in (subject.title, WORDS[which]) if w)
+                unit = unit_of(which, subject.measure)
+                panels.append(Panel(title, map, unit, subject.words, facts(one, which)))
     notes = [f"only starts with {', '.join(look.where)}"] if look.where else []
-    notes += [f"{a.variant.title}: {a.trouble}" for a in answered if a.trouble]
+    notes += [f"{a.subject.title}: {a.trouble}" for a in answered if a.trouble]
     columns = look.columns or across or min(len(panels), MOST_COLUMNS)
     return figure(
         look.title or " / ".join(dict.fromkeys(p.asked for p in panels)),
@@ -88,6 +89,6 @@ def composed(
 
 def drawn_starts(answers: Answers, look: Look) -> Table:
     """The values of those starts that are drawn."""
-    table, environment = answers.tables["value"], answers.variant.problem.environment
+    table, environment = answers.tables["value"], answers.subject.environment
     view: Looked = looked([table], look.x, look.y, look.where, environment)
     return [(state, value) for state, value in table if kept(state, view.where, environment)]

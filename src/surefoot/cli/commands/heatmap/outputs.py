@@ -92,5 +92,5 @@ def show(figure: Figure) -> None:
 
 
 def _style(colour: str) -> str:
-    bright = sum(int(colour[i : i + 2], 16) * w for i, w in ((1, 2), (3, 5), (5, 1))) > 8 * 110
+    bright = sum(int(colour[i : i + 2], 16) * w for i, w in ((1, 2), (3, 5), (5, 1))) > 8 * 130
     return f"{'black' if bright else 'white'} on {colour}"

@@ -13,6 +13,7 @@ from surefoot.cli.commands.check import of_study
 from surefoot.cli.model import Loaded, load_model
 from surefoot.cli.study_problem import names_study
 from surefoot.errors import InvalidProblem, Unsupported
+from surefoot.problem.environment import Environment
 from surefoot.problem.parse import parse_term
 from surefoot.problem.parse.lexer import shorten
 from surefoot.problem.parse.number import show_number
@@ -21,6 +22,7 @@ from surefoot.problem.property import Expected, Probability, Threshold
 from surefoot.problem.show import show_property
 from surefoot.problem.term import Const, Term
 from surefoot.report.heatmap.curve import step_of
+from surefoot.report.heatmap.figure import measure_of
 
 MOST_VALUES = 64
 LONGEST = 120  # characters of a property above a picture
@@ -44,8 +46,20 @@ class Checkpoint:
 
 
 @dataclass(frozen=True, slots=True)
+class Subject:
+    """What a map is about. Maps of one group share their axes."""
+
+    title: str
+    group: str
+    words: str  # the property
+    measure: str  # probability, expected steps, …
+    environment: Environment | None  # None: not known, so that locations have no names
+    threshold: Threshold | None  # of the property
+
+
+@dataclass(frozen=True, slots=True)
 class Variant:
-    """One problem whose starts are drawn. `group`: those of one group share their axes."""
+    """One problem whose starts are drawn."""
 
     title: str
     group: str
@@ -60,9 +74,11 @@ class Variant:
         return self.problem.property
 
     @property
-    def words(self) -> str:
-        """The property; that it is asked of every start goes without saying."""
-        return shorten(show_property(replace(self.asked, over="max", starts=None)), LONGEST)
+    def subject(self) -> Subject:
+        """That the property is asked of every start goes without saying."""
+        words = shorten(show_property(replace(self.asked, over="max", starts=None)), LONGEST)
+        measure, environment = measure_of(self.asked), self.problem.environment
+        return Subject(self.title, self.group, words, measure, environment, self.threshold)
 
 
 def read_sweep(text: str) -> Sweep:
