@@ -31,6 +31,7 @@ from tests.laws.contradictions import answer, contradiction, word  # noqa: E402
 from tests.laws.finite_systems import problems  # noqa: E402
 
 from surefoot.engines.bmc import Bmc  # noqa: E402
+from surefoot.engines.explicit import Explicit  # noqa: E402
 from surefoot.engines.induction import Induction  # noqa: E402
 from surefoot.engines.recurrence import Recurrence  # noqa: E402
 from surefoot.errors import Unsupported  # noqa: E402
@@ -52,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--json", type=Path, help="write the table here")
     given = parser.parse_args(arguments)
     solver = SOLVERS[given.solver]()
-    engines = (Bmc(solver, depth=8), Induction(solver, depth=6), Recurrence(solver, depth=4))
+    engines = (Bmc(solver, depth=8), Induction(solver, depth=6), Recurrence(solver, depth=4), Explicit())
     seen: Counter[tuple[str, str, str, str]] = Counter()
     wrong: list[str] = []
     started = time.monotonic()

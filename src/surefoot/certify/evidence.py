@@ -100,7 +100,7 @@ def _certified(
         case Exact() | PerStart():
             return _values(problem, verdict, inputs, budget)
         case Holds(as_asked=True, argument=Argument("graph")):
-            return _checked(about_graph(problem), "proved", verdict, budget)
+            return _checked(about_graph(problem, inputs), "proved", verdict, budget)
         case Holds(as_asked=True, argument=Argument()):
             return aided(problem, verdict, Aid(), inputs, budget)
         case _:

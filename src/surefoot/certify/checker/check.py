@@ -18,7 +18,8 @@ from .execution.range import check_overflow
 from .execution.recurrence import check_stem, read_recurrence
 from .execution.recurrence import obligations as of_regions
 from .file import file_bytes, shown, unpacked
-from .markov.claim import check_graph, check_process
+from .markov.claim import check_process
+from .markov.runs import check_graph
 from .number import BadCertificate, Refused, integer, items, record, text
 from .proof.cases import check_choices, read_case
 from .proof.cases import read_problem as read_case_problem
@@ -129,8 +130,11 @@ def _about_values(certificate: Mapping[str, Any], places: Places) -> Verdict:
     data = record(dict(certificate), _KEYS if graph else _KEYS | _VALUES, frozenset(), "certificate")
     if type(data["surefoot-certificate"]) is not int or data["surefoot-certificate"] != 1:
         raise BadCertificate("certificate: of another version than 1")
-    if data["arithmetic"] not in ("exact", "reference") or places.property is not None:
-        raise BadCertificate("certificate: about a process, in `exact` or `reference` arithmetic, not a file")
+    if (
+        data["arithmetic"] not in ("exact", "float32" if graph else "reference")
+        or places.property is not None
+    ):
+        raise BadCertificate("certificate: about a process, in an arithmetic of such claims, not a file")
     try:
         found = (
             check_graph(data["claim"], places)
@@ -138,7 +142,7 @@ def _about_values(certificate: Mapping[str, Any], places: Places) -> Verdict:
             else check_process(data["claim"], data["values"], places)
         )
         if found.arithmetic != data["arithmetic"]:
-            raise Refused("the arithmetic is `reference` exactly where a network decides")
+            raise Refused("the arithmetic is `exact` exactly where no network decides")
     except Refused as error:
         return Verdict(False, str(error), "bounds of a probability or an expected reward")
     except (TypeError, ValueError, ArithmeticError, LookupError, RecursionError) as error:

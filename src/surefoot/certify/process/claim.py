@@ -33,29 +33,34 @@ def about_values(
         parts = [v for _, v in verdict.table if isinstance(v, Exact)]
         low, high = [[_end(p.low, up=False), _end(p.high, up=True)] for p in parts], None
     written = canonical(problem, inputs)
-    decides = written["policy"] is not None and written["policy"]["network"] is not None
     content: Mapping[str, Any] = {
         "surefoot-certificate": 1,
         "claim": {"kind": "process", "problem": written, "low": low, "high": high},
-        "arithmetic": "reference" if decides else "exact",
+        "arithmetic": "reference" if _decides(written) else "exact",
         "values": found.content["values"],
     }
     return Certificate("process", content)
 
 
-def about_graph(problem: Problem) -> Certificate | str:
+def about_graph(problem: Problem, inputs: Mapping[str, str] | None = None) -> Certificate | str:
     """The certificate that all runs of a finite system keep a property: the problem alone, or why not."""
     try:
-        written = canonical(problem)
+        written = canonical(problem, inputs)
     except Unsupported as why:
         return str(why)
     claim = {"kind": "graph", "problem": written}
-    return Certificate("graph", {"surefoot-certificate": 1, "claim": claim, "arithmetic": "exact"})
+    arithmetic = "float32" if _decides(written) else "exact"
+    return Certificate("graph", {"surefoot-certificate": 1, "claim": claim, "arithmetic": arithmetic})
 
 
-def is_about_graph(content: Mapping[str, Any], problem: Problem) -> bool:
+def _decides(written: Mapping[str, Any]) -> bool:
+    """Does a network decide in the problem?"""
+    return written["policy"] is not None and written["policy"]["network"] is not None
+
+
+def is_about_graph(content: Mapping[str, Any], problem: Problem, inputs: Mapping[str, str]) -> bool:
     """Is this a certificate about the runs of exactly this problem?"""
-    wanted = about_graph(problem)
+    wanted = about_graph(problem, inputs)
     return isinstance(wanted, Certificate) and json.loads(json.dumps(wanted.content)) == content
 
 

@@ -163,7 +163,7 @@ def other_problem(content: Mapping[str, Any], stored: StoredResult, trust_python
     loaded, problem = found
     match content.get("claim"):
         case {"kind": "graph"}:
-            same = is_about_graph(content, problem)
+            same = is_about_graph(content, problem, loaded.inputs)
         case {"kind": "barrier"}:
             same = is_about_sets(content, discretise(problem)[0])
         case _:

@@ -96,7 +96,7 @@ def _runs(limits: Limits, problem: Problem, budget: Budget) -> Verdict:
     )
     if budget.spent() and explored.markov.cut.any():
         return Unknown(Reason.TIMEOUT, f"the time ended after {explored.markov.states} states")
-    return decide(problem, explored, explored.markov.labels["condition"])
+    return decide(problem, explored, explored.markov.labels["condition"], budget)
 
 
 def solved(limits: Limits, problem: Problem, budget: Budget) -> Solved | Unknown:

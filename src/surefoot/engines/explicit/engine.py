@@ -9,6 +9,7 @@ Deep statistical model checking (the induced chain of a policy) samples what is 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal
@@ -17,9 +18,11 @@ from surefoot.engines.asked import asked
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Arithmetic, Array, Bool, Int, Kind
 from surefoot.problem.meaning.evaluate import Undefined
-from surefoot.problem.policy import Policy, ProgramPolicy
+from surefoot.problem.names import output_index
+from surefoot.problem.policy import Choose, NeuralPolicy, OraclePolicy, Policy, ProgramPolicy, ShieldedPolicy
 from surefoot.problem.problem import Problem
-from surefoot.problem.property import Expected, Probability
+from surefoot.problem.property import Expected, Never, Probability
+from surefoot.problem.term import TRUE, free_names
 from surefoot.verdict.verdict import Reason, Unknown, Verdict
 from surefoot.work.budget import Budget
 
@@ -69,15 +72,23 @@ class Explicit:
 
 
 def _objection_to_runs(problem: Problem) -> str | None:
-    """Runs of finite systems whose policy, if any, is a program: what the checker can look at as well."""
-    environment = problem.environment
-    if environment.arithmetic is not Arithmetic.EXACT or environment.controls:
-        return "explicit looks at runs of systems with exact arithmetic and without controls"
+    """Runs of finite systems, as far as it is known what any evaluation of the policy may decide."""
+    environment, asked = problem.environment, problem.property
+    if environment.arithmetic is not Arithmetic.EXACT:
+        return "explicit looks at runs of systems with exact arithmetic"
     chosen = [c.kind for part in environment.components for e in part.edges for c in e.chosen]
     if not all(map(_is_finite, [*(v.kind for v in environment.variables), *chosen])):
         return "explicit looks at all states; a variable here has infinitely many values"
-    if problem.policy is not None and not _is_program(problem.policy):
-        return "explicit looks at runs of environments and programs; the policy has a network"
+    if problem.policy is None:
+        return None
+    for part in asked_parts(problem.policy):
+        if isinstance(part, OraclePolicy):
+            return f"the policy `{part.name}` is a Python function, which can only be simulated"
+        if part.choose is Choose.SAMPLE:
+            return "explicit looks at runs of policies that do not draw; ask for a probability"
+    condition = asked.bad if isinstance(asked, Never) else getattr(asked, "good", TRUE)
+    if any(output_index(name) is not None for name in free_names(condition)):
+        return "explicit does not cover conditions about outputs of the network, which are rounded"
     return None
 
 
@@ -91,11 +102,18 @@ def _is_finite(kind: Kind) -> bool:
             return False
 
 
-def _is_program(policy: Policy) -> bool:
-    inner = [b.then for b in policy.branches] if isinstance(policy, ProgramPolicy) else [None]
-    return all(
-        isinstance(then, str) or (isinstance(then, ProgramPolicy) and _is_program(then)) for then in inner
-    )
+def asked_parts(policy: Policy) -> Iterator[NeuralPolicy | OraclePolicy]:
+    """The networks and functions that a policy may ask."""
+    match policy:
+        case NeuralPolicy() | OraclePolicy():
+            yield policy
+        case ProgramPolicy(branches):
+            for branch in branches:
+                if not isinstance(branch.then, str | tuple):
+                    yield from asked_parts(branch.then)
+        case ShieldedPolicy(inner, _, fallback):
+            yield from asked_parts(inner)
+            yield from asked_parts(fallback)
 
 
 def _has_reward_bound(wanted: Probability | Expected) -> bool:

@@ -11,23 +11,21 @@ from typing import Any
 from ..claim import Places
 from ..file import shown as shown_name
 from ..number import BadCertificate, Refused, integer, items, number, record, text
-from .graph import all_runs
 from .model import Model, read_model
 from .policy import Policy, read_policy
-from .process import MOST_STATES, Process, all_transitions, explore
-from .question import MOST_STEPS, Question, read_question
+from .process import MOST_STATES, Process, explore
+from .question import Question, condition, read_question
 from .starts import initial_states
 from .steps import backward
-from .term import Function, Row, compiled
+from .term import Row
 from .values import probability, reward
 
-_PROBLEM = frozenset({"name", "environment", "policy", "property"})
+PROBLEM = frozenset({"name", "environment", "policy", "property"})
 _CLAIM = frozenset({"kind", "problem", "low", "high"})
 _HEX = re.compile(r"-?0x[0-9a-f]+", re.ASCII)
 ORIGIN = "where the problem comes from: it is written out in the certificate"
 LONGEST = 2_000_000  # digits of a number
 Bounds = tuple[Fraction | None, Fraction | None]  # None: infinite
-_RUNS = frozenset({"kind", "condition", "steps", "after"})
 _VALUES = frozenset({"states", "scale", "numbers", "low", "high"})
 
 
@@ -47,14 +45,14 @@ def check_process(claim_data: object, values_data: object, places: Places) -> Ch
     state has more than one choice.
     """
     claim = record(claim_data, _CLAIM, frozenset(), "claim")
-    problem = record(claim["problem"], _PROBLEM, frozenset(), "problem")
+    problem = record(claim["problem"], PROBLEM, frozenset(), "problem")
     model = read_model(problem["environment"])
     policy = None if problem["policy"] is None else read_policy(problem["policy"], model, places)
     given = items(values_data, "values")
     sides = _sides(problem["property"], len(given))
     shown: list[list[Bounds]] = []
     for optimise, data in zip(sides, given, strict=True):
-        question = read_question(problem["property"], optimise, lambda part: _condition(part, model, policy))
+        question = read_question(problem["property"], optimise, lambda part: condition(part, model, policy))
         process = _explored(model, policy, question)
         if len(sides) == 1 and problem["property"]["optimise"] is None and not _is_chain(process):
             raise Refused("least and greatest differ, and only one of them is shown")
@@ -67,26 +65,6 @@ def check_process(claim_data: object, values_data: object, places: Places) -> Ch
     decides = policy is not None and policy.outputs is not None
     unsaid = (ORIGIN, *(() if policy is None else policy.unsaid))
     return Checked(f"{what} in {name}: {words}", *size, "reference" if decides else "exact", unsaid)
-
-
-def check_graph(claim_data: object, places: Places) -> Checked:
-    """Raises `Refused` unless every run of a finite system keeps the property; no network decides."""
-    claim = record(claim_data, frozenset({"kind", "problem"}), frozenset(), "claim")
-    problem = record(claim["problem"], _PROBLEM, frozenset(), "problem")
-    model = read_model(problem["environment"])
-    policy = None if problem["policy"] is None else read_policy(problem["policy"], model, places)
-    if policy is not None and policy.outputs is not None:
-        raise BadCertificate("policy: a network, whose runs depend on the order of its sums")
-    asked = record(problem["property"], _RUNS, frozenset(), "property")
-    condition = _condition(asked["condition"], model, policy)
-    starts = initial_states(model)
-    permitted = None if policy is None else policy.permitted
-    process = explore(model, starts, permitted, None, (), lambda row: False)
-    holds = [bool(condition(row)) for row in process.rows]
-    steps = None if asked["steps"] is None else integer(asked["steps"], 0, MOST_STEPS, "steps")
-    all_runs(process.choices, process.starts, text(asked["kind"], "kind"), holds, steps, asked["after"])
-    words = f"every run of {shown_name(text(problem['name'], 'name'))} keeps its property: {asked['kind']}"
-    return Checked(words, len(process.rows), sum(map(len, process.choices)), "exact", (ORIGIN,))
 
 
 def _is_exact(claim: Mapping[str, Any]) -> bool:
@@ -145,52 +123,6 @@ def _compare(
         raise Refused(
             f"the claim is [{_shown(least)}, {_shown(most)}], shown is [{_shown(low)}, {_shown(high)}]"
         )
-
-
-def _condition(data: Any, model: Model, policy: Policy | None) -> Function:
-    """A condition on states: of variables, locations, deadlocks and what the policy does."""
-    slots = {name: slot for name, slot in model.slots.items() if slot < model.width}
-    extra: list[Function] = []
-
-    def replaced(part: Any) -> Any:
-        if type(part) is not list or not part:
-            return part
-        if part[0] == "at" and len(part) == 3:
-            extra.append(_at(model, text(part[1], "component"), text(part[2], "location")))
-        elif part == ["deadlocked"]:
-            extra.append(lambda row: not all_transitions(model, row[: model.width]))
-        elif part == ["stalled"] and policy is not None:
-            extra.append(lambda row: policy.stalls(row[: model.width]))
-        elif part[0] == "chosen" and len(part) == 2 and policy is not None:
-            action = text(part[1], "action")
-            extra.append(lambda row: policy.picks(row[: model.width], action))
-        else:
-            return [part[0], *map(replaced, part[1:])]
-        return ["name", len(extra) - 1]
-
-    tree = _numbered(replaced(data))
-    names = {**slots, **{f"\0{i}": model.length + i for i in range(len(extra))}}
-    whole = compiled(tree, names)
-    if not extra:
-        return whole
-    pad = (None,) * (model.length - model.width)
-    return lambda row: whole((*row[: model.width], *pad, *(f(row) for f in extra)))
-
-
-def _numbered(part: Any) -> Any:
-    if type(part) is not list:
-        return part
-    if len(part) == 2 and part[0] == "name" and type(part[1]) is int:
-        return ["name", f"\0{part[1]}"]
-    return [part[0], *map(_numbered, part[1:])] if part else part
-
-
-def _at(model: Model, component: str, location: str) -> Function:
-    if component not in model.names or location not in model.locations[model.names.index(component)]:
-        raise BadCertificate("a condition mentions an unknown component or location")
-    number_ = model.names.index(component)
-    place, wanted = model.places[number_], model.locations[number_].index(location)
-    return lambda row: True if place is None else row[place] == wanted
 
 
 def _explored(model: Model, policy: Policy | None, question: Question) -> Process:

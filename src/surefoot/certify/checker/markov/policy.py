@@ -8,6 +8,7 @@ from typing import Any
 
 from ..claim import Places, read_network_entry
 from ..inference import Values, evaluator, nearest
+from ..network import Network
 from ..number import BadCertificate, Refused, items, record, text
 from .model import Model
 from .process import Transition, all_transitions
@@ -28,6 +29,7 @@ class Policy:
     actions: tuple[str, ...]
     owns: frozenset[str]
     unsaid: tuple[str, ...]
+    network: Network | None
     known: dict[tuple[float, ...], tuple[float, ...]]
 
     def action_of(self, step: Transition) -> str | None:
@@ -45,13 +47,16 @@ class Policy:
         picked = self.picked(row, {action for _, action in named if action is not None})
         return [step for step, action in named if action is None or action == picked]
 
+    def enabled(self, row: Row) -> set[str]:
+        """The policy's actions that are enabled."""
+        return {a for step in all_transitions(self.model, row) if (a := self.action_of(step)) is not None}
+
     def stalls(self, row: Row) -> bool:
-        own = {a for step in all_transitions(self.model, row) if (a := self.action_of(step)) is not None}
+        own = self.enabled(row)
         return bool(own) and self.picked(row, own) not in own
 
     def picks(self, row: Row, action: str) -> bool:
-        own = {a for step in all_transitions(self.model, row) if (a := self.action_of(step)) is not None}
-        return self.picked(row, own) == action
+        return self.picked(row, self.enabled(row)) == action
 
     def picked(self, row: Row, own: set[str]) -> str | None:
         """The action, enabled or not; None where nothing of the policy's is enabled or no rule decides."""
@@ -62,11 +67,18 @@ class Policy:
                 return then
         if self.outputs is None:
             return None
-        values = self._computed(tuple(nearest(term(row)) for term in self.observe))
-        choice = [i for i, a in enumerate(self.actions) if not self.applicable or a in own]
-        if not choice:
+        values = self._computed(self.observed(row))
+        return self.actions[max(self.choice(own), key=lambda i: (values[i], -i))]
+
+    def observed(self, row: Row) -> tuple[float, ...]:
+        return tuple(nearest(term(row)) for term in self.observe)
+
+    def choice(self, own: set[str]) -> list[int]:
+        """The outputs among which the network picks."""
+        found = [i for i, a in enumerate(self.actions) if not self.applicable or a in own]
+        if not found:
             raise Refused("none of the actions of the network is enabled where it is asked")
-        return self.actions[max(choice, key=lambda i: (values[i], -i))]
+        return found
 
     def _computed(self, inputs: tuple[float, ...]) -> tuple[float, ...]:
         assert self.outputs is not None
@@ -93,7 +105,9 @@ def read_policy(data: object, model: Model, places: Places) -> Policy:
     if not {*actions, *(then for _, then in rules)} <= set(owns):
         raise BadCertificate("policy: an action that it does not own")
     run = None if network is None else evaluator(network)
-    return Policy(model, rules, run, observe, applicable, actions, frozenset(owns), tuple(unsaid), {})
+    return Policy(
+        model, rules, run, observe, applicable, actions, frozenset(owns), tuple(unsaid), network, {}
+    )
 
 
 def _names(data: Any, what: str) -> tuple[str, ...]:

@@ -83,8 +83,13 @@ def explore(
     reward: str | None,
     counters: Sequence[Counter],
     closed: Callable[[Row], bool],
+    blocked: set[Row] | None = None,
 ) -> Process:
-    """Everything reachable; beyond a `closed` state nothing matters, it is left without choices."""
+    """Everything reachable; beyond a `closed` state nothing matters, it is left without choices.
+
+    Where no assumption about the environment can be kept a run neither goes on nor ends: such states are
+    collected in `blocked`, or refused.
+    """
     zero = tuple(0 for _ in counters)
     numbers: dict[Row, int] = {}
     rows: list[Row] = []
@@ -102,14 +107,16 @@ def explore(
             steps = all_transitions(model, state)
             if permitted is not None:
                 steps = permitted(state, steps)
-            blocked = False
+            impossible = False
             for edges, _ in steps:
                 taken = list(_outcomes(model, state, edges))
-                blocked = blocked or not taken
+                impossible = impossible or not taken
                 for outcomes in taken:
                     own.append(_choice(model, row, outcomes, reward, counters, numbers, rows, shares))
-            if blocked and not own:
-                raise Refused("an assumption that nothing satisfies, in a state with no other way on")
+            if impossible and not own:
+                if blocked is None:
+                    raise Refused("an assumption that nothing satisfies, in a state with no other way on")
+                blocked.add(row)
         choices.append(own)
         if len(rows) > MOST_STATES:
             raise Refused("too many states")

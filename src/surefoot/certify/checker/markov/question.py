@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Protocol
 
 from ..number import BadCertificate, integer, items, number, record, text
-from .process import Counter
-from .term import Function, Row
+from .model import Model
+from .process import Counter, all_transitions
+from .term import Function, Row, compiled
 
 MOST_STEPS = 10_000_000
 _PROBABILITY = frozenset({"kind", "optimise", "operator", "left", "right", "bounds", "over", "starts"})
@@ -21,6 +22,14 @@ _EXPECTED = frozenset({"kind", "optimise", "reward", "until", "steps", "over", "
 _BOUND = frozenset({"reward", "low", "high", "strict"})
 OVER = ("min", "max", "sum", "avg", "values")
 Compile = Callable[[Any], Function]
+
+
+class Deciding(Protocol):
+    """What conditions may ask a policy."""
+
+    def stalls(self, row: Row) -> bool: ...
+
+    def picks(self, row: Row, action: str) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,3 +131,49 @@ def _whole(high: Fraction, strict: bool) -> int:
     if not 0 <= most <= MOST_STEPS:
         raise BadCertificate("property: a number of steps that is not covered")
     return most
+
+
+def condition(data: Any, model: Model, policy: Deciding | None) -> Function:
+    """A condition on states: of variables, locations, deadlocks and what the policy does."""
+    slots = {name: slot for name, slot in model.slots.items() if slot < model.width}
+    extra: list[Function] = []
+
+    def replaced(part: Any) -> Any:
+        if type(part) is not list or not part:
+            return part
+        if part[0] == "at" and len(part) == 3:
+            extra.append(_at(model, text(part[1], "component"), text(part[2], "location")))
+        elif part == ["deadlocked"]:
+            extra.append(lambda row: not all_transitions(model, row[: model.width]))
+        elif part == ["stalled"] and policy is not None:
+            extra.append(lambda row: policy.stalls(row[: model.width]))
+        elif part[0] == "chosen" and len(part) == 2 and policy is not None:
+            action = text(part[1], "action")
+            extra.append(lambda row: policy.picks(row[: model.width], action))
+        else:
+            return [part[0], *map(replaced, part[1:])]
+        return ["name", len(extra) - 1]
+
+    tree = _numbered(replaced(data))
+    names = {**slots, **{f"\0{i}": model.length + i for i in range(len(extra))}}
+    whole = compiled(tree, names)
+    if not extra:
+        return whole
+    pad = (None,) * (model.length - model.width)
+    return lambda row: whole((*row[: model.width], *pad, *(f(row) for f in extra)))
+
+
+def _numbered(part: Any) -> Any:
+    if type(part) is not list:
+        return part
+    if len(part) == 2 and part[0] == "name" and type(part[1]) is int:
+        return ["name", f"\0{part[1]}"]
+    return [part[0], *map(_numbered, part[1:])] if part else part
+
+
+def _at(model: Model, component: str, location: str) -> Function:
+    if component not in model.names or location not in model.locations[model.names.index(component)]:
+        raise BadCertificate("a condition mentions an unknown component or location")
+    number_ = model.names.index(component)
+    place, wanted = model.places[number_], model.locations[number_].index(location)
+    return lambda row: True if place is None else row[place] == wanted
