@@ -12,13 +12,13 @@ from ..claim import Places
 from ..file import shown as shown_name
 from ..number import BadCertificate, Refused, integer, items, number, record, text
 from .model import Model, read_model
+from .moves import Moves
 from .policy import Policy, read_policy
 from .process import MOST_STATES, Process, explore
 from .question import Question, condition, read_question
 from .starts import initial_states
-from .steps import backward
 from .term import Row
-from .values import probability, reward
+from .values import backward, probability, reward
 
 PROBLEM = frozenset({"name", "environment", "policy", "property"})
 _CLAIM = frozenset({"kind", "problem", "low", "high"})
@@ -47,13 +47,14 @@ def check_process(claim_data: object, values_data: object, places: Places) -> Ch
     claim = record(claim_data, _CLAIM, frozenset(), "claim")
     problem = record(claim["problem"], PROBLEM, frozenset(), "problem")
     model = read_model(problem["environment"])
-    policy = None if problem["policy"] is None else read_policy(problem["policy"], model, places)
+    moves = Moves(model)
+    policy = None if problem["policy"] is None else read_policy(problem["policy"], moves, places)
     given = items(values_data, "values")
     sides = _sides(problem["property"], len(given))
     shown: list[list[Bounds]] = []
     for optimise, data in zip(sides, given, strict=True):
-        question = read_question(problem["property"], optimise, lambda part: condition(part, model, policy))
-        process = _explored(model, policy, question)
+        question = read_question(problem["property"], optimise, lambda part: condition(part, moves, policy))
+        process = _explored(moves, policy, question)
         if len(sides) == 1 and problem["property"]["optimise"] is None and not _is_chain(process):
             raise Refused("least and greatest differ, and only one of them is shown")
         shown.append(_bounds(process, model, question, data, exactly=_is_exact(claim)))
@@ -125,8 +126,8 @@ def _compare(
         )
 
 
-def _explored(model: Model, policy: Policy | None, question: Question) -> Process:
-    left, right, width = question.left, question.right, model.width
+def _explored(moves: Moves, policy: Policy | None, question: Question) -> Process:
+    left, right, width = question.left, question.right, moves.model.width
 
     def closed(row: Row) -> bool:
         if question.kind == "reward":
@@ -139,12 +140,12 @@ def _explored(model: Model, policy: Policy | None, question: Question) -> Proces
         return bool(is_goal or not left(row))
 
     everything = question.starts is not None
-    starts = initial_states(model)
+    starts = initial_states(moves.model)
     if not starts:
         raise Refused("no initial state")
     permitted = None if policy is None else policy.permitted
     return explore(
-        model,
+        moves,
         starts,
         permitted,
         question.reward,

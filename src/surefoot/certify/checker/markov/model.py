@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from ..number import BadCertificate, items, number, record, text
-from .term import Function, Row, compiled, plain
+from .code import Code, Made
+from .term import Kind, plain, term
 
-Kind = tuple[Any, ...]  # ("boolean",), ("integer", low, high), ("real", low, high), ("array", length, kind)
 _ENVIRONMENT = frozenset({"variables", "initial", "components", "synchronisations"})
 _COMPONENT = frozenset({"name", "locations", "initial", "edges"})
 _EDGE = frozenset({"source", "action", "guard", "chosen", "assuming", "outcomes"})
@@ -22,16 +22,15 @@ LARGEST_ARRAY = 100_000
 class Update:
     index: int
     slot: int
-    path: tuple[Function, ...]  # into an array
-    value: Function
+    path: tuple[Made, ...]  # into an array
+    value: Made
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
-    probability: Function
-    constant: Fraction | None  # the probability, where it is always the same
+    probability: Made
     updates: tuple[Update, ...]
-    rewards: tuple[tuple[str, Function], ...]
+    rewards: tuple[tuple[str, Made], ...]
     target: int
 
 
@@ -40,9 +39,9 @@ class Edge:
     component: int
     number: int
     action: str | None
-    guard: Function
+    guard: Made
     chosen: tuple[tuple[int, Kind], ...]  # slot and kind
-    assuming: Function
+    assuming: Made
     outcomes: tuple[Outcome, ...]
 
 
@@ -61,6 +60,34 @@ class Model:
     initial: Any  # the condition as it was written
     edges: tuple[tuple[tuple[Edge, ...], ...], ...]  # by component and location
     together: tuple[tuple[tuple[str | None, ...], str | None], ...]
+    code: Code  # of all its terms
+
+    def sure(self) -> Mapping[int, Kind]:
+        """The kinds of all entries of a state: nothing else is ever written."""
+        return sure_kinds(self.kinds, self.places, self.locations)
+
+
+def sure_kinds(
+    kinds: Sequence[Kind], places: Sequence[int | None], locations: Sequence[tuple[str, ...]]
+) -> Mapping[int, Kind]:
+    found: dict[int, Kind] = dict(enumerate(kinds))
+    for place, several in zip(places, locations, strict=True):
+        if place is not None:
+            found[place] = ("integer", 0, len(several) - 1)
+    return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Scope:
+    """Where names stand, and the code that terms become part of."""
+
+    slots: Mapping[str, int]
+    kinds: Mapping[int, Kind]
+    variables: int
+    code: Code
+
+    def term(self, data: object) -> Made:
+        return term(data, self.slots, self.kinds, self.code)
 
 
 def read_model(data: object) -> Model:
@@ -97,18 +124,29 @@ def read_model(data: object) -> Model:
                 if name not in slots:
                     slots[name] = length
                     length += 1
+    kinds = tuple(kind for _, kind in variables)
+    scope = _Scope(slots, sure_kinds(kinds, places, locations), len(variables), Code())
     edges = tuple(
-        _edges(number, component, locations[number], slots, len(variables))
-        for number, component in enumerate(parts)
+        _edges(number, component, locations[number], scope) for number, component in enumerate(parts)
     )
     first = tuple(
         tuple(_position(place, locations[i]) for place in _texts(c["initial"], "initial locations"))
         for i, c in enumerate(parts)
     )
     together = tuple(_vector(v, len(parts)) for v in items(entry["synchronisations"], "synchronisations"))
-    kinds = tuple(kind for _, kind in variables)
     return Model(
-        width, length, slots, kinds, tuple(places), names, locations, first, entry["initial"], edges, together
+        width,
+        length,
+        slots,
+        kinds,
+        tuple(places),
+        names,
+        locations,
+        first,
+        entry["initial"],
+        edges,
+        together,
+        scope.code,
     )
 
 
@@ -155,56 +193,47 @@ def conforms(value: Any, kind: Kind) -> bool:
 
 
 def _edges(
-    number_: int,
-    component: Mapping[str, Any],
-    locations: tuple[str, ...],
-    slots: Mapping[str, int],
-    variables: int,
+    number_: int, component: Mapping[str, Any], locations: tuple[str, ...], scope: _Scope
 ) -> tuple[tuple[Edge, ...], ...]:
     found: list[list[Edge]] = [[] for _ in locations]
     for position, data in enumerate(component["edges"]):
         action = None if data["action"] is None else text(data["action"], "action")
-        chosen = tuple((slots[c[0]], kind_of(c[1])) for c in data["chosen"])
-        outcomes = tuple(
-            _outcome(o, locations, slots, variables) for o in items(data["outcomes"], "outcomes")
-        )
-        guard, assuming = compiled(data["guard"], slots), compiled(data["assuming"], slots)
+        chosen = tuple((scope.slots[c[0]], kind_of(c[1])) for c in data["chosen"])
+        outcomes = tuple(_outcome(o, locations, scope) for o in items(data["outcomes"], "outcomes"))
+        guard, assuming = scope.term(data["guard"]), scope.term(data["assuming"])
         edge = Edge(number_, position, action, guard, chosen, assuming, outcomes)
         found[_position(text(data["source"], "source"), locations)].append(edge)
     return tuple(map(tuple, found))
 
 
-def _outcome(data: object, locations: tuple[str, ...], slots: Mapping[str, int], variables: int) -> Outcome:
+def _outcome(data: object, locations: tuple[str, ...], scope: _Scope) -> Outcome:
     entry = record(data, _OUTCOME, frozenset(), "outcome")
-    given = entry["probability"]
-    fixed = number(given, "probability") if type(given) in (int, str) else None
-    updates = [_update(u, slots, variables) for u in items(entry["updates"], "updates")]
+    updates = [_update(u, scope) for u in items(entry["updates"], "updates")]
     rewards = tuple(
-        (text(r[0], "reward"), compiled(r[1], slots)) for r in map(_pair, items(entry["rewards"], "rewards"))
+        (text(r[0], "reward"), scope.term(r[1])) for r in map(_pair, items(entry["rewards"], "rewards"))
     )
     return Outcome(
-        compiled(given, slots),
-        fixed,
+        scope.term(entry["probability"]),
         tuple(sorted(updates, key=lambda u: u.index)),
         rewards,
         _position(text(entry["target"], "target"), locations),
     )
 
 
-def _update(data: object, slots: Mapping[str, int], variables: int) -> Update:
+def _update(data: object, scope: _Scope) -> Update:
     parts = items(data, "update")
     if len(parts) != 3 or type(parts[2]) is not int:
         raise BadCertificate("an update that is not [target, value, index]")
-    path: list[Function] = []
+    path: list[Made] = []
     target = parts[0]
     while type(target) is list and len(target) == 3 and target[0] == "select":
-        path.insert(0, compiled(target[2], slots))
+        path.insert(0, scope.term(target[2]))
         target = target[1]
     if type(target) is not list or len(target) != 2 or target[0] != "name":
         raise BadCertificate("the target of an update is not a variable")
-    if (slot := slots.get(text(target[1], "a name"), variables)) >= variables:
+    if (slot := scope.slots.get(text(target[1], "a name"), scope.variables)) >= scope.variables:
         raise BadCertificate("the target of an update is not a variable")
-    return Update(parts[2], slot, tuple(path), compiled(parts[1], slots))
+    return Update(parts[2], slot, tuple(path), scope.term(parts[1]))
 
 
 def _vector(data: object, count: int) -> tuple[tuple[str | None, ...], str | None]:
@@ -213,8 +242,3 @@ def _vector(data: object, count: int) -> tuple[tuple[str | None, ...], str | Non
     if len(found) != count:
         raise BadCertificate("a synchronisation of another length than there are components")
     return found, None if result is None else text(result, "result")
-
-
-def location_of(model: Model, component: int, row: Row) -> int:
-    place = model.places[component]
-    return 0 if place is None else int(row[place])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,9 +10,8 @@ from ..claim import Places, read_network_entry
 from ..inference import Values, evaluator, nearest
 from ..network import Network
 from ..number import BadCertificate, Refused, items, record, text
-from .model import Model
-from .process import Transition, all_transitions
-from .term import Function, Row, compiled
+from .moves import Moves, Step
+from .term import Function, Kind, Row, compiled
 
 _POLICY = frozenset({"rules", "network", "observe", "choose", "actions", "owns"})
 _RULE = frozenset({"when", "then"})
@@ -21,7 +20,7 @@ MEMORY = 1_000_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Policy:
-    model: Model
+    moves: Moves
     rules: tuple[tuple[Function, str], ...]
     outputs: Callable[[Values], Values] | None
     observe: tuple[Function, ...]
@@ -31,25 +30,30 @@ class Policy:
     unsaid: tuple[str, ...]
     network: Network | None
     known: dict[tuple[float, ...], tuple[float, ...]]
+    of_step: dict[Step, str | None]
 
-    def action_of(self, step: Transition) -> str | None:
+    def action_of(self, step: Step) -> str | None:
         """Which action of the policy a joint step carries out; None: the environment's own."""
-        edges, label = step
-        if label in self.owns:
-            return label
-        for edge in edges:
-            if (name := f"{self.model.names[edge.component]}#{edge.number}") in self.owns:
+        if step not in self.of_step:
+            self.of_step[step] = self._action_of(step)
+        return self.of_step[step]
+
+    def _action_of(self, step: Step) -> str | None:
+        if step.label in self.owns:
+            return step.label
+        for edge in step.edges:
+            if (name := f"{self.moves.model.names[edge.component]}#{edge.number}") in self.owns:
                 return name
         return None
 
-    def permitted(self, row: Row, steps: list[Transition]) -> list[Transition]:
+    def permitted(self, row: Row, steps: list[Step]) -> list[Step]:
         named = [(step, self.action_of(step)) for step in steps]
         picked = self.picked(row, {action for _, action in named if action is not None})
         return [step for step, action in named if action is None or action == picked]
 
     def enabled(self, row: Row) -> set[str]:
         """The policy's actions that are enabled."""
-        return {a for step in all_transitions(self.model, row) if (a := self.action_of(step)) is not None}
+        return {a for step in self.moves.enabled(row) if (a := self.action_of(step)) is not None}
 
     def stalls(self, row: Row) -> bool:
         own = self.enabled(row)
@@ -89,13 +93,15 @@ class Policy:
         return found
 
 
-def read_policy(data: object, model: Model, places: Places) -> Policy:
+def read_policy(data: object, moves: Moves, places: Places) -> Policy:
     entry = record(data, _POLICY, frozenset(), "policy")
+    model = moves.model
     slots = {name: slot for name, slot in model.slots.items() if slot < model.width}
+    kinds = model.sure()
     network, unsaid = (None, ()) if entry["network"] is None else read_network_entry(entry["network"], places)
-    observe = tuple(compiled(t, slots) for t in items(entry["observe"], "observe"))
+    observe = tuple(compiled(t, slots, kinds) for t in items(entry["observe"], "observe"))
     actions, owns = (_names(entry[key], key) for key in ("actions", "owns"))
-    rules = tuple(_rule(r, slots) for r in items(entry["rules"], "rules"))
+    rules = tuple(_rule(r, slots, kinds) for r in items(entry["rules"], "rules"))
     if entry["choose"] not in ("argmax", "argmax-applicable"):
         raise BadCertificate("policy: this way to choose is not covered")
     applicable = entry["choose"] == "argmax-applicable"
@@ -106,7 +112,7 @@ def read_policy(data: object, model: Model, places: Places) -> Policy:
         raise BadCertificate("policy: an action that it does not own")
     run = None if network is None else evaluator(network)
     return Policy(
-        model, rules, run, observe, applicable, actions, frozenset(owns), tuple(unsaid), network, {}
+        moves, rules, run, observe, applicable, actions, frozenset(owns), tuple(unsaid), network, {}, {}
     )
 
 
@@ -117,6 +123,6 @@ def _names(data: Any, what: str) -> tuple[str, ...]:
     return found
 
 
-def _rule(data: object, slots: dict[str, int]) -> tuple[Function, str]:
+def _rule(data: object, slots: dict[str, int], kinds: Mapping[int, Kind]) -> tuple[Function, str]:
     entry = record(data, _RULE, frozenset(), "rule")
-    return compiled(entry["when"], slots), text(entry["then"], "rule")
+    return compiled(entry["when"], slots, kinds), text(entry["then"], "rule")

@@ -1,8 +1,8 @@
 """All reachable states of a model with their choices, derived from its edges; numbers are exact.
 
-A choice is (denominator, weights, targets, rewards): probabilities are weights / denominator, and the reward
-is what is expected of each kind. Counters (rewards summed up along the run, for bounds on them) stand behind
-the entries of a state; beyond their bound they stand still.
+A choice is (denominator, weights, targets, reward): probabilities are weights / denominator, and the reward
+is what is expected of the kind that is asked for. Counters (rewards summed up along the run, for bounds on
+them) stand behind the entries of a state; beyond their bound they stand still.
 """
 
 from __future__ import annotations
@@ -10,19 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import product
-from math import lcm
 from typing import Any
 
 from ..number import Refused
-from .model import Edge, Kind, Model, Outcome, conforms, location_of
+from .moves import Ending, Moves, Step, over_one_unit
 from .term import Row, plain
 
 MOST_STATES = 5_000_000
-MOST_CHOSEN = 100_000
+_NOTHING = Fraction(0)
 Choice = tuple[int, tuple[int, ...], tuple[int, ...], Fraction]
-Transition = tuple[tuple[Edge, ...], str | None]
-Permitted = Callable[[Row, list[Transition]], list[Transition]]
+Permitted = Callable[[Row, list[Step]], list[Step]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,29 +52,83 @@ class Process:
     """States sorted by their entries; `choices[s]` is empty where the run ends."""
 
     rows: list[Row]
-    choices: list[list[Choice]]
+    choices: list[tuple[Choice, ...]]
     starts: list[int]
 
 
-def all_transitions(model: Model, row: Row) -> list[Transition]:
-    """Every joint step whose guards hold."""
-    ready = [
-        [edge for edge in model.edges[c][location_of(model, c, row)] if edge.guard(row)]
-        for c in range(len(model.edges))
-    ]
-    alone = len(model.edges) == 1 and not model.together
-    found: list[Transition] = [
-        ((edge,), edge.action) for several in ready for edge in several if alone or edge.action is None
-    ]
-    for actions, result in model.together:
-        slots = [[e for e in ready[c] if e.action == a] for c, a in enumerate(actions) if a is not None]
-        if all(slots):
-            found += [(combination, result) for combination in product(*slots)]
-    return found
+class _Exploring:
+    """The states seen so far, in the order in which they were found."""
+
+    def __init__(self, moves: Moves, reward: str | None, counters: Sequence[Counter]) -> None:
+        self.moves, self.reward, self.counters = moves, reward, counters
+        self.numbers: dict[Row, int] = {}
+        self.rows: list[Row] = []
+        self.shares: dict[tuple[Fraction, ...], tuple[int, tuple[int, ...]]] = {}
+        self.expected: dict[Step, Fraction | None] = {}  # the reward of steps, where it is always the same
+
+    def number(self, row: Row) -> int:
+        found = self.numbers.setdefault(row, len(self.rows))
+        if found == len(self.rows):
+            self.rows.append(row)
+        return found
+
+    def choices(self, row: Row, state: Row, step: Step) -> Iterator[Choice]:
+        """One for each way to pick the chosen values."""
+        if step not in self.expected:
+            self.moves.prepare(step)
+            self.expected[step] = self._expected(step)
+        expected = self.expected[step]
+        if step.weights is not None and expected is not None and not self.counters and not step.free:
+            if all(holds(state) for holds in step.assuming):
+                number = self.number
+                yield step.unit, step.weights, tuple([number(e.after(state)) for e in step.endings]), expected
+            return
+        for extended in self.moves.extended(step, state):
+            yield self._general(row, step, extended)
+
+    def _general(self, row: Row, step: Step, extended: Row) -> Choice:
+        shares = zip(step.endings, self.moves.shares(step, extended), strict=True)
+        pairs = [(ending, share) for ending, share in shares if share]
+        key = tuple(share for _, share in pairs)
+        if key not in self.shares:
+            self.shares[key] = over_one_unit(key)
+        unit, weights = self.shares[key]
+        expected, targets = _NOTHING, []
+        for ending, share in pairs:
+            after = ending.after(extended)
+            if self.counters:
+                before = row[self.moves.model.width :]
+                sums = zip(self.counters, before, strict=True)
+                after = (*after, *(c.count(b, self._paid(c.reward, ending, extended)) for c, b in sums))
+            targets.append(self.number(after))
+            if self.reward is not None:
+                expected += share * self._paid(self.reward, ending, extended)
+        return unit, weights, tuple(targets), expected
+
+    def _paid(self, reward: str, ending: Ending, row: Row) -> Fraction:
+        """What is paid; "": one for the step."""
+        amount = Fraction(1)
+        if reward:
+            terms = (t for part in ending.parts for name, t in part.rewards if name == reward)
+            amount = sum((Fraction(self.moves.model.code.of(t)(row)) for t in terms), _NOTHING)
+        if amount < 0:
+            raise Refused("a negative reward")
+        return amount
+
+    def _expected(self, step: Step) -> Fraction | None:
+        if self.reward is None or not self.reward:
+            return _NOTHING if self.reward is None else Fraction(1)
+        terms = [
+            t for e in step.endings for part in e.parts for name, t in part.rewards if name == self.reward
+        ]
+        if step.weights is None or not all(t.constant for t in terms):
+            return None
+        paid = [self._paid(self.reward, e, ()) for e in step.endings]
+        return sum((w * p for w, p in zip(step.weights, paid, strict=True)), _NOTHING) / step.unit
 
 
 def explore(
-    model: Model,
+    moves: Moves,
     starts: list[Row],
     permitted: Permitted | None,
     reward: str | None,
@@ -90,167 +141,44 @@ def explore(
     Where no assumption about the environment can be kept a run neither goes on nor ends: such states are
     collected in `blocked`, or refused.
     """
-    zero = tuple(0 for _ in counters)
-    numbers: dict[Row, int] = {}
-    rows: list[Row] = []
+    found = _Exploring(moves, reward, counters)
+    zero, width = tuple(0 for _ in counters), moves.model.width
     for start in starts:
-        if (full := (*start, *zero)) not in numbers:
-            numbers[full] = len(rows)
-            rows.append(full)
-    first = len(rows)
-    shares: dict[tuple[Fraction, ...], tuple[int, tuple[int, ...]]] = {}
-    choices: list[list[Choice]] = []
-    for row in rows:  # grows while we go through it
+        found.number((*start, *zero))
+    first = len(found.rows)
+    choices: list[tuple[Choice, ...]] = []
+    for row in found.rows:  # grows while we go through it
         own: list[Choice] = []
         if not closed(row):
-            state = row[: model.width]
-            steps = all_transitions(model, state)
+            state = row[:width]
+            steps = moves.enabled(state)
             if permitted is not None:
                 steps = permitted(state, steps)
             impossible = False
-            for edges, _ in steps:
-                taken = list(_outcomes(model, state, edges))
-                impossible = impossible or not taken
-                for outcomes in taken:
-                    own.append(_choice(model, row, outcomes, reward, counters, numbers, rows, shares))
+            for step in steps:
+                before = len(own)
+                own += found.choices(row, state, step)
+                impossible = impossible or len(own) == before
             if impossible and not own:
                 if blocked is None:
                     raise Refused("an assumption that nothing satisfies, in a state with no other way on")
                 blocked.add(row)
-        choices.append(own)
-        if len(rows) > MOST_STATES:
+        choices.append(tuple(own))
+        if len(found.rows) > MOST_STATES:
             raise Refused("too many states")
-    return _sorted(rows, choices, first)
+    found.numbers.clear()
+    return _sorted(found.rows, choices, first)
 
 
-def _sorted(rows: list[Row], choices: list[list[Choice]], first: int) -> Process:
+def _sorted(rows: list[Row], choices: list[tuple[Choice, ...]], first: int) -> Process:
     order = sorted(range(len(rows)), key=rows.__getitem__)
     place = [0] * len(rows)
     for position, number in enumerate(order):
         place[number] = position
-    moved = [
-        [(d, w, tuple([place[t] for t in targets]), r) for d, w, targets, r in choices[n]] for n in order
-    ]
+    moved = []
+    for number in order:
+        moved.append(
+            tuple([(d, w, tuple([place[t] for t in targets]), r) for d, w, targets, r in choices[number]])
+        )
+        choices[number] = ()
     return Process([rows[n] for n in order], moved, sorted(place[:first]))
-
-
-def _choice(
-    model: Model,
-    row: Row,
-    outcomes: list[tuple[Fraction, Row, dict[str, Any]]],
-    reward: str | None,
-    counters: Sequence[Counter],
-    numbers: dict[Row, int],
-    rows: list[Row],
-    shares: dict[tuple[Fraction, ...], tuple[int, tuple[int, ...]]],
-) -> Choice:
-    key = tuple(p for p, _, _ in outcomes)
-    if key not in shares:
-        if sum(key) != 1:
-            raise Refused(f"probabilities that sum to {sum(key)}")
-        unit = lcm(*(p.denominator for p in key))
-        shares[key] = unit, tuple(int(p * unit) for p in key)
-    unit, weights = shares[key]
-    targets = []
-    expected = Fraction(0)
-    for probability, after, paid in outcomes:
-        if counters:
-            after = (*after, *_counted(model, row, paid, counters))
-        if (number := numbers.get(after)) is None:
-            number = numbers[after] = len(rows)
-            rows.append(after)
-        targets.append(number)
-        if reward is not None:
-            expected += probability * _paid(reward, paid)
-    return unit, weights, tuple(targets), expected
-
-
-def _paid(reward: str, paid: dict[str, Any]) -> Fraction:
-    amount = Fraction(1) if reward == "" else Fraction(paid.get(reward, 0))
-    if amount < 0:
-        raise Refused("a negative reward")
-    return amount
-
-
-def _counted(model: Model, row: Row, paid: dict[str, Any], counters: Sequence[Counter]) -> Iterator[Any]:
-    for counter, before in zip(counters, row[model.width :], strict=True):
-        yield counter.count(before, _paid(counter.reward, paid))
-
-
-def _outcomes(
-    model: Model, state: Row, edges: tuple[Edge, ...]
-) -> Iterator[list[tuple[Fraction, Row, dict[str, Any]]]]:
-    """For each way to pick the chosen values: the outcomes of positive probability."""
-    free = [choice for edge in edges for choice in edge.chosen]
-    if not free:
-        if all(edge.assuming(state) for edge in edges):
-            yield _results(model, state, edges)
-        return
-    for values in product(*(_options(kind) for _, kind in free)):
-        row = [*state, *[None] * (model.length - model.width)]
-        for (slot, _), value in zip(free, values, strict=True):
-            row[slot] = value
-        full = tuple(row)
-        if all(edge.assuming(full) for edge in edges):
-            yield _results(model, full, edges)
-
-
-def _options(kind: Kind) -> Any:
-    if kind[0] == "boolean":
-        return (False, True)
-    if kind[0] == "integer" and None not in kind and kind[2] - kind[1] < MOST_CHOSEN:
-        return range(int(kind[1]), int(kind[2]) + 1)
-    raise Refused("a value is chosen among too many")
-
-
-def _results(model: Model, row: Row, edges: tuple[Edge, ...]) -> list[tuple[Fraction, Row, dict[str, Any]]]:
-    found = []
-    for parts in product(*(edge.outcomes for edge in edges)):
-        share = Fraction(1)
-        for part in parts:
-            share *= part.constant if part.constant is not None else Fraction(part.probability(row))
-        if not 0 <= share <= 1:
-            raise Refused(f"the probability {share}")
-        if share:
-            paid: dict[str, Any] = {}
-            for part in parts:
-                for name, amount in part.rewards:
-                    paid[name] = paid.get(name, 0) + amount(row)
-            found.append((share, _after(model, row, edges, parts), paid))
-    return found
-
-
-def _after(model: Model, row: Row, edges: tuple[Edge, ...], parts: tuple[Outcome, ...]) -> Row:
-    after = list(row)
-    updates = parts[0].updates if len(parts) == 1 else _merged(parts)
-    before, index = row, updates[0].index if updates else 0
-    written: set[Any] = set()
-    for update in updates:
-        if update.index != index:
-            before, index = tuple(after), update.index
-            written.clear()
-        path = tuple(position(before) for position in update.path)
-        if (update.slot, path) in written:
-            raise Refused("a variable is written twice in one step")
-        written.add((update.slot, path))
-        after[update.slot] = _placed(after[update.slot], path, update.value(before))
-    for edge, part in zip(edges, parts, strict=True):
-        place = model.places[edge.component]
-        if place is not None:
-            after[place] = part.target
-    for update in updates:
-        if not conforms(after[update.slot], model.kinds[update.slot]):
-            raise Refused(f"a variable becomes {str(after[update.slot])[:40]}, outside its kind")
-    return tuple(after[: model.width])
-
-
-def _merged(parts: tuple[Outcome, ...]) -> tuple[Any, ...]:
-    return tuple(sorted((u for part in parts for u in part.updates), key=lambda u: u.index))
-
-
-def _placed(old: Any, path: tuple[Any, ...], value: Any) -> Any:
-    if not path:
-        return value
-    if type(path[0]) is not int or not 0 <= path[0] < len(old):
-        raise Refused("an index outside its array")
-    return (*old[: path[0]], _placed(old[path[0]], path[1:], value), *old[path[0] + 1 :])

@@ -13,7 +13,8 @@ from typing import Any, Protocol
 
 from ..number import BadCertificate, integer, items, number, record, text
 from .model import Model
-from .process import Counter, all_transitions
+from .moves import Moves
+from .process import Counter
 from .term import Function, Row, compiled
 
 MOST_STEPS = 10_000_000
@@ -133,8 +134,9 @@ def _whole(high: Fraction, strict: bool) -> int:
     return most
 
 
-def condition(data: Any, model: Model, policy: Deciding | None) -> Function:
+def condition(data: Any, moves: Moves, policy: Deciding | None) -> Function:
     """A condition on states: of variables, locations, deadlocks and what the policy does."""
+    model = moves.model
     slots = {name: slot for name, slot in model.slots.items() if slot < model.width}
     extra: list[Function] = []
 
@@ -144,7 +146,7 @@ def condition(data: Any, model: Model, policy: Deciding | None) -> Function:
         if part[0] == "at" and len(part) == 3:
             extra.append(_at(model, text(part[1], "component"), text(part[2], "location")))
         elif part == ["deadlocked"]:
-            extra.append(lambda row: not all_transitions(model, row[: model.width]))
+            extra.append(lambda row: not moves.enabled(row[: model.width]))
         elif part == ["stalled"] and policy is not None:
             extra.append(lambda row: policy.stalls(row[: model.width]))
         elif part[0] == "chosen" and len(part) == 2 and policy is not None:
@@ -156,7 +158,7 @@ def condition(data: Any, model: Model, policy: Deciding | None) -> Function:
 
     tree = _numbered(replaced(data))
     names = {**slots, **{f"\0{i}": model.length + i for i in range(len(extra))}}
-    whole = compiled(tree, names)
+    whole = compiled(tree, names, model.sure())
     if not extra:
         return whole
     pad = (None,) * (model.length - model.width)

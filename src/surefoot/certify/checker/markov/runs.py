@@ -18,13 +18,14 @@ from ..file import shown as shown_name
 from ..network import Network, sources
 from ..number import BadCertificate, Refused, integer, record, text
 from .claim import ORIGIN, PROBLEM, Checked
-from .graph import Choices, Flags
 from .model import read_model
+from .moves import Moves, Step
 from .policy import Policy, read_policy
-from .process import Transition, explore
+from .process import explore
 from .question import MOST_STEPS, condition
 from .starts import initial_states
 from .term import Row
+from .values import Choices, Flags
 
 _RUNS = frozenset({"kind", "condition", "steps", "after"})
 _BITS = 64
@@ -36,14 +37,15 @@ def check_graph(claim_data: object, places: Places) -> Checked:
     claim = record(claim_data, frozenset({"kind", "problem"}), frozenset(), "claim")
     problem = record(claim["problem"], PROBLEM, frozenset(), "problem")
     model = read_model(problem["environment"])
-    policy = None if problem["policy"] is None else read_policy(problem["policy"], model, places)
+    moves = Moves(model)
+    policy = None if problem["policy"] is None else read_policy(problem["policy"], moves, places)
     asked = record(problem["property"], _RUNS, frozenset(), "property")
     kind = text(asked["kind"], "kind")
     any_order = None if policy is None else AnyOrder(policy)
-    test = condition(asked["condition"], model, any_order)
+    test = condition(asked["condition"], moves, any_order)
     permitted = None if any_order is None else any_order.permitted
     blocked: set[Row] = set()
-    process = explore(model, initial_states(model), permitted, None, (), lambda row: False, blocked)
+    process = explore(moves, initial_states(model), permitted, None, (), lambda row: False, blocked)
     if any_order is None:
         holds = [bool(test(row)) for row in process.rows]
     else:
@@ -89,7 +91,7 @@ class AnyOrder:
         best = max(low[i] for i in choice)
         return [policy.actions[i] for i in choice if high[i] >= best]
 
-    def permitted(self, row: Row, steps: list[Transition]) -> list[Transition]:
+    def permitted(self, row: Row, steps: list[Step]) -> list[Step]:
         named = [(step, self.policy.action_of(step)) for step in steps]
         picks = self.possible(row, {action for _, action in named if action is not None})
         left = {action for _, action in named}

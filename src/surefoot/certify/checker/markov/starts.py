@@ -7,8 +7,8 @@ from itertools import product
 from typing import Any
 
 from ..number import Refused
-from .model import Kind, Model, conforms
-from .term import Function, Row, compiled, names
+from .model import Model, conforms
+from .term import Function, Kind, Row, compiled, names
 
 MOST_TRIES = 20_000_000
 

@@ -1,11 +1,14 @@
 """Terms over states, turned into functions: exact numbers, and an error wherever something is undefined.
 
 A state is a tuple; `slots` says where the names stand in it. A term is a JSON number, true, false, a fraction
-as a string, `["name", n]`, or `[operator, argument, …]` (docs/certificates.md, section 11).
+as a string, `["name", n]`, or `[operator, argument, …]` (docs/certificates.md, section 11). A term becomes a
+syntax tree of ours (`code`): places in the state, numbers and the operators of this file, nothing else. No
+text of a certificate is ever part of what is run.
 """
 
 from __future__ import annotations
 
+import ast
 import math
 from collections.abc import Callable, Mapping
 from decimal import Context, Decimal, localcontext
@@ -15,12 +18,15 @@ from operator import add, mul
 from typing import Any
 
 from ..number import BadCertificate, Refused, items, number, text
+from .code import BOOLEAN, INTEGER, Code, Made, at_slot, chosen_of, constant
 
 Row = tuple[Any, ...]
 Function = Callable[[Row], Any]
+Kind = tuple[Any, ...]  # ("boolean",), ("integer", low, high), ("real", low, high), ("array", length, kind)
 LARGEST_EXPONENT = 10_000
 DEEPEST = 400
 DIGITS = 80
+_FEW = 20  # arguments of a sum that is written out
 
 
 def plain(value: Any) -> Any:
@@ -28,86 +34,118 @@ def plain(value: Any) -> Any:
     return value.numerator if type(value) is Fraction and value.denominator == 1 else value
 
 
-def compiled(data: Any, slots: Mapping[str, int]) -> Function:
-    """The function that gives the value of a term in a state."""
-    return _compiled(data, slots, 0)[0]
+def compiled(data: Any, slots: Mapping[str, int], kinds: Mapping[int, Kind] | None = None) -> Function:
+    """The function from a state to the value of a term; `kinds`: of slots that are sure to have them."""
+    code = Code()
+    made = term(data, slots, kinds or {}, code)
+    return code.function(made.node)
 
 
-def _compiled(data: Any, slots: Mapping[str, int], depth: int) -> tuple[Function, bool]:
-    """Also whether it is the same in all states; then it is computed once."""
+def term(data: Any, slots: Mapping[str, int], kinds: Mapping[int, Kind], code: Code, depth: int = 0) -> Made:
+    """A term as a syntax tree."""
     if depth > DEEPEST:
         raise BadCertificate("a term is nested too deeply")
     if type(data) in (bool, int, str):
-        value = data if type(data) is bool else plain(number(data, "a number in a term"))
-        return lambda row: value, True
+        return constant(data if type(data) is bool else plain(number(data, "a number in a term")), code)
     parts = items(data, "a term")
     operator = text(parts[0], "operator") if parts else ""
     if operator == "name":
         slot = slots.get(text(parts[1], "a name")) if len(parts) == 2 else None
         if slot is None:
             raise BadCertificate(f"a term mentions the unknown name {str(parts[1:])[:40]}")
-        return lambda row: row[slot], False
-    several = [_compiled(p, slots, depth + 1) for p in parts[1:]]
-    arguments = [function for function, _ in several]
-    if (made := _special(operator, parts[1:], arguments, slots)) is not None:
-        return made, False
-    made = _combined(operator, arguments)
-    if not all(constant for _, constant in several):
-        return made, False
-    try:
-        fixed = made(())
-    except Refused:  # undefined: an error only where it is looked at
-        return made, False
-    return lambda row: fixed, True
+        kind = kinds.get(slot, ("",))
+        return Made(at_slot(slot), kind[0], length=kind[1] if kind[0] == "array" else None, kind=kind)
+    arguments = [term(p, slots, kinds, code, depth + 1) for p in parts[1:]]
+    evaluate = _meaning(operator, len(arguments))
+    if all(a.constant for a in arguments):
+        try:
+            return constant(evaluate(*(a.value for a in arguments)), code)
+        except Refused:  # undefined: an error only where it is looked at
+            pass
+    return _written(operator, arguments, evaluate, code)
 
 
-def _special(
-    operator: str, parts: list[Any], arguments: list[Function], slots: Mapping[str, int]
-) -> Function | None:
-    """Comparisons of a variable with a whole number are the most common terms."""
-    if operator not in ("=", "<", "<=") or len(parts) != 2 or type(parts[1]) is not int:
-        return None
-    if type(parts[0]) is not list or parts[0][0] != "name":
-        return None
-    slot, value = slots[parts[0][1]], parts[1]
-    if operator == "=":
-        return lambda row: row[slot] == value
-    if operator == "<":
-        return lambda row: row[slot] < value
-    return lambda row: row[slot] <= value
+def _meaning(operator: str, count: int) -> Callable[..., Any]:
+    """What an operator does to values; connectives look at all of theirs here."""
+    if operator in _BINARY and count == 2:
+        return _BINARY[operator]
+    if operator in _UNARY and count == 1:
+        return _UNARY[operator]
+    if operator in _SEVERAL and count:
+        return _SEVERAL[operator]
+    if operator in ("and", "or"):
+        return (lambda *xs: all(xs)) if operator == "and" else (lambda *xs: any(xs))
+    if operator == "=>" and count == 2:
+        return lambda premise, conclusion: not premise or bool(conclusion)
+    if operator == "ite" and count == 3:
+        return lambda condition, then, otherwise: then if condition else otherwise
+    raise BadCertificate(f"a term with the operator `{operator[:20]}` and {count} arguments is not covered")
 
 
-def _combined(operator: str, a: list[Function]) -> Function:
-    if operator == "and":
-        return lambda row: all(f(row) for f in a)
-    if operator == "or":
-        return lambda row: any(f(row) for f in a)
-    if operator in _BINARY and len(a) == 2:
-        left, right, two = a[0], a[1], _BINARY[operator]
-        return lambda row: two(left(row), right(row))
-    if operator in _UNARY and len(a) == 1:
-        inner, one = a[0], _UNARY[operator]
-        return lambda row: one(inner(row))
-    if operator in ("+", "*") and len(a) == 2:
-        return _two(add if operator == "+" else mul, a[0], a[1])
-    if operator in _SEVERAL and a:
-        many = _SEVERAL[operator]
-        return lambda row: many([f(row) for f in a])
-    if operator == "=>" and len(a) == 2:
-        premise, conclusion = a
-        return lambda row: not premise(row) or bool(conclusion(row))
-    if operator == "ite" and len(a) == 3:
-        condition, then, otherwise = a
-        return lambda row: then(row) if condition(row) else otherwise(row)
-    raise BadCertificate(f"a term with the operator `{operator[:20]}` and {len(a)} arguments is not covered")
+def _written(operator: str, a: list[Made], evaluate: Callable[..., Any], code: Code) -> Made:
+    """The operator as Python: written out where that means the same, otherwise a call of its meaning."""
+    nodes = [m.node for m in a]
+    whole = all(m.sort == INTEGER for m in a)
+    if operator in ("and", "or"):
+        return _connected(ast.And() if operator == "and" else ast.Or(), a)
+    if operator == "=>":
+        return Made(ast.BoolOp(ast.Or(), [ast.UnaryOp(ast.Not(), nodes[0]), _truth(a[1])]), BOOLEAN)
+    if operator == "ite":
+        sort = a[1].sort if a[1].sort == a[2].sort and a[1].sort in (INTEGER, BOOLEAN) else ""
+        return Made(ast.IfExp(nodes[0], nodes[1], nodes[2]), sort)
+    if operator == "not":
+        return Made(ast.UnaryOp(ast.Not(), nodes[0]), BOOLEAN)
+    if operator in _COMPARED:
+        return Made(ast.Compare(nodes[0], [_COMPARED[operator]()], [nodes[1]]), BOOLEAN)
+    if whole and operator in _WHOLE and len(nodes) <= _FEW:
+        found = nodes[0]
+        for other in nodes[1:]:
+            found = ast.BinOp(found, _WHOLE[operator](), other)
+        return Made(found, INTEGER)
+    if whole and operator == "%" and a[1].constant and a[1].value != 0:
+        return Made(ast.BinOp(nodes[0], ast.Mod(), nodes[1]), INTEGER)
+    if whole and operator in ("min", "max") and len(nodes) == 2:
+        better: ast.cmpop = ast.LtE() if operator == "min" else ast.GtE()
+        return Made(chosen_of(nodes[0], better, nodes[1], code), INTEGER)
+    if whole and operator in ("floor", "ceil", "trc"):
+        return a[0]
+    if whole and operator == "negate":
+        return Made(ast.UnaryOp(ast.USub(), nodes[0]), INTEGER)
+    if operator == "select" and a[1].sort == INTEGER and a[0].length is not None:
+        return _selected(a[0], a[1], code)
+    sort = INTEGER if whole and operator in ("abs", "sgn", "min", "max", "+", "*", "-") else ""
+    return Made(code.call(evaluate, nodes), sort)
 
 
-def _two(combine: Callable[[Any, Any], Any], left: Function, right: Function) -> Function:
-    def combined(row: Row) -> Any:
-        value = combine(left(row), right(row))
-        return value if type(value) is int else plain(value)
+def _truth(made: Made) -> ast.expr:
+    """True or false, also of what is neither."""
+    if made.sort == BOOLEAN:
+        return made.node
+    return ast.UnaryOp(ast.Not(), ast.UnaryOp(ast.Not(), made.node))
 
-    return combined
+
+def _connected(connective: ast.boolop, a: list[Made]) -> Made:
+    if not a:
+        return Made(ast.Constant(isinstance(connective, ast.And)), BOOLEAN)
+    if len(a) == 1:
+        return Made(_truth(a[0]), BOOLEAN)
+    return Made(ast.BoolOp(connective, [_truth(m) for m in a]), BOOLEAN)
+
+
+def _selected(array: Made, index: Made, code: Code) -> Made:
+    """An element, with the limits of the array looked at."""
+    here = code.temporary()
+    inside = ast.Compare(
+        ast.Constant(0), [ast.LtE(), ast.Lt()], [here.bound_to(index.node), ast.Constant(array.length)]
+    )
+    element = ast.Subscript(array.node, here.read(), ast.Load())
+    found = ast.IfExp(inside, element, code.call(_outside, []))
+    kind: Kind = array.kind[2] if array.kind[0] == "array" else ("",)
+    return Made(found, kind[0], length=kind[1] if kind[0] == "array" else None, kind=kind)
+
+
+def _outside() -> Any:
+    raise Refused("an index outside its array")
 
 
 def _divide(a: Any, b: Any) -> Any:
@@ -152,6 +190,8 @@ def _select(array: Any, index: Any) -> Any:
     return array[index]
 
 
+_COMPARED = {"<": ast.Lt, "<=": ast.LtE, "=": ast.Eq}
+_WHOLE = {"+": ast.Add, "*": ast.Mult, "-": ast.Sub}
 _BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "-": lambda a, b: plain(a - b),
     "/": _divide,
@@ -171,12 +211,12 @@ _UNARY: dict[str, Callable[[Any], Any]] = {
     "trc": math.trunc,
     "not": lambda x: not x,
 }
-_SEVERAL: dict[str, Callable[[list[Any]], Any]] = {
-    "+": lambda xs: plain(reduce(add, xs)),
-    "*": lambda xs: plain(reduce(mul, xs)),
-    "min": min,
-    "max": max,
-    "array": tuple,
+_SEVERAL: dict[str, Callable[..., Any]] = {
+    "+": lambda *xs: plain(reduce(add, xs)),
+    "*": lambda *xs: plain(reduce(mul, xs)),
+    "min": lambda *xs: min(xs),
+    "max": lambda *xs: max(xs),
+    "array": lambda *xs: xs,
 }
 
 

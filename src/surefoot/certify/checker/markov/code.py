@@ -1,0 +1,139 @@
+"""Functions of a state, written as Python syntax trees and compiled.
+
+A tree is made of places in the state, numbers, operators and calls of functions that the checker itself puts
+into the namespace of the code, under names that are counted: `k0`, `k1`, …. Nothing else is in there, not
+even what Python has built in, and no text from outside becomes part of a tree.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from types import CodeType, FunctionType
+from typing import Any
+
+INTEGER, BOOLEAN = "integer", "boolean"
+_ROW = "row"
+_LONG = 4  # neighbouring entries of a row that are copied as a slice
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Made:
+    """A term as a syntax tree, and what is known of its value."""
+
+    node: ast.expr
+    sort: str = ""  # the kind of value: `integer`, `boolean`, `array`; otherwise unknown
+    constant: bool = False
+    value: Any = None  # of a constant
+    length: int | None = None  # of an array
+    kind: tuple[Any, ...] = ("",)
+
+
+@dataclass(frozen=True, slots=True)
+class Temporary:
+    """A value that is used twice."""
+
+    name: str
+
+    def bound_to(self, node: ast.expr) -> ast.expr:
+        return ast.NamedExpr(ast.Name(self.name, ast.Store()), node)
+
+    def read(self) -> ast.expr:
+        return ast.Name(self.name, ast.Load())
+
+
+class Code:
+    """What one function needs besides the state."""
+
+    def __init__(self) -> None:
+        self._namespace: dict[str, Any] = {"__builtins__": {}}
+        self._names: dict[object, str] = {}
+        self._temporaries = 0
+        self._functions: dict[Made, Callable[[tuple[Any, ...]], Any]] = {}
+
+    def temporary(self) -> Temporary:
+        self._temporaries += 1
+        return Temporary(f"t{self._temporaries}")
+
+    def stored(self, value: Any) -> ast.expr:
+        """A value in the namespace; numbers and arrays that are written alike are stored once."""
+        key: object = id(value) if callable(value) else (type(value), repr(value))
+        if key not in self._names:
+            self._names[key] = f"k{len(self._names)}"
+            self._namespace[self._names[key]] = value
+        return ast.Name(self._names[key], ast.Load())
+
+    def call(self, function: Callable[..., Any], arguments: Sequence[ast.expr]) -> ast.expr:
+        return ast.Call(self.stored(function), list(arguments), [])
+
+    def of(self, made: Made) -> Callable[[tuple[Any, ...]], Any]:
+        """The function of a term, compiled when it is first needed."""
+        if (found := self._functions.get(made)) is None:
+            found = self._functions[made] = self.function(made.node)
+        return found
+
+    def function(self, body: ast.expr) -> Callable[[tuple[Any, ...]], Any]:
+        """The function from a state to the value of the tree."""
+        parameters = ast.arguments([], [ast.arg(_ROW)], None, [], [], None, [])
+        tree = ast.fix_missing_locations(ast.Expression(ast.Lambda(parameters, body)))
+        whole = compile(tree, "<certificate>", "eval")
+        (inner,) = (c for c in whole.co_consts if isinstance(c, CodeType))
+        return FunctionType(inner, self._namespace)
+
+
+def at_slot(slot: int) -> ast.expr:
+    return ast.Subscript(ast.Name(_ROW, ast.Load()), ast.Constant(slot), ast.Load())
+
+
+def constant(value: Any, code: Code) -> Made:
+    kind = _kind(value)
+    node = ast.Constant(value) if kind[0] in (INTEGER, BOOLEAN) else code.stored(value)
+    return Made(node, kind[0], True, value, kind[1] if kind[0] == "array" else None, kind)
+
+
+def _kind(value: Any) -> tuple[Any, ...]:
+    if type(value) is bool:
+        return (BOOLEAN,)
+    if type(value) is int:
+        return (INTEGER, None, None)
+    if type(value) is not tuple:
+        return ("",)
+    inner = {_kind(v) for v in value}
+    return ("array", len(value), inner.pop() if len(inner) == 1 else ("",))
+
+
+def chosen_of(left: ast.expr, better: ast.cmpop, right: ast.expr, code: Code) -> ast.expr:
+    """The one that compares better, the left one if both do."""
+    first, second = code.temporary(), code.temporary()
+    test = ast.Compare(first.bound_to(left), [better], [second.bound_to(right)])
+    return ast.IfExp(test, first.read(), second.read())
+
+
+def next_row(width: int, written: dict[int, ast.expr], code: Code) -> Callable[[tuple[Any, ...]], Any]:
+    """The function to the next state: these entries are written, all others stay."""
+    entries: list[ast.expr] = []
+    slot = 0
+    while slot < width:
+        if slot in written:
+            entries.append(written[slot])
+            slot += 1
+            continue
+        stop = slot
+        while stop < width and stop not in written:
+            stop += 1
+        if stop - slot < _LONG:
+            entries += [at_slot(i) for i in range(slot, stop)]
+        else:
+            part = ast.Slice(ast.Constant(slot), ast.Constant(stop))
+            several = ast.Subscript(ast.Name(_ROW, ast.Load()), part, ast.Load())
+            entries.append(ast.Starred(several, ast.Load()))
+        slot = stop
+    return code.function(ast.Tuple(entries, ast.Load()))
+
+
+def within(node: ast.expr, low: int, high: int, otherwise: Callable[[Any], Any], code: Code) -> ast.expr:
+    """A whole number if it lies between two; else what is called instead raises."""
+    here = code.temporary()
+    inside = ast.Compare(ast.Constant(low), [ast.LtE(), ast.LtE()], [here.bound_to(node), ast.Constant(high)])
+    return ast.IfExp(inside, here.read(), code.call(otherwise, [here.read()]))
