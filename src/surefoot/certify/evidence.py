@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from math import isfinite
 
 from surefoot.certify.barrier.claim import about_sets
 from surefoot.certify.execution.argument import Aid
@@ -100,7 +101,8 @@ def _certified(
         case Exact() | PerStart():
             return _values(problem, verdict, inputs, budget)
         case Holds(as_asked=True, argument=Argument("graph")):
-            return _checked(about_graph(problem, inputs), "proved", verdict, budget)
+            more = Budget(_looking_again(budget), budget.seed, budget.progress)
+            return _checked(about_graph(problem, inputs), "proved", verdict, more)
         case Holds(as_asked=True, argument=Argument()):
             return aided(problem, verdict, Aid(), inputs, budget)
         case _:
@@ -134,8 +136,7 @@ def _values(
         return Evidence(_bare(verdict), False, (f"not certified: {why}", *_near_ties(verdict)))
     if claimed is None:
         return Evidence(verdict, False)
-    budget.progress("checking the certificate")
-    found = rejection(claimed.content, budget.remaining())
+    found = rejection(claimed.content, _looking_again(budget))
     if found is None:
         return Evidence(replace(verdict, certificate=claimed), True, _near_ties(verdict))
     if found.refused:
@@ -196,6 +197,14 @@ def _allowed(budget: Budget) -> Budget:
     """The time for a proof."""
     seconds = min(budget.remaining(), LEAST_SECONDS + TIMES * budget.elapsed())
     return Budget(seconds, budget.seed, budget.progress)
+
+
+def _looking_again(budget: Budget) -> float:
+    """The time for a checker that looks at every state: what is left, or what the search lets expect."""
+    seconds = max(budget.remaining(), LEAST_SECONDS + TIMES * budget.elapsed())
+    limit = f", for at most {seconds:.0f} s" if isfinite(seconds) else ""
+    budget.progress(f"checking the certificate{limit}")
+    return seconds
 
 
 def _about_the_start(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -135,6 +136,8 @@ def _about_values(certificate: Mapping[str, Any], places: Places) -> Verdict:
         or places.property is not None
     ):
         raise BadCertificate("certificate: about a process, in an arithmetic of such claims, not a file")
+    collects = gc.isenabled()
+    gc.disable()  # nothing here refers to itself, and there may be millions of states to walk through
     try:
         found = (
             check_graph(data["claim"], places)
@@ -147,6 +150,9 @@ def _about_values(certificate: Mapping[str, Any], places: Places) -> Verdict:
         return Verdict(False, str(error), "bounds of a probability or an expected reward")
     except (TypeError, ValueError, ArithmeticError, LookupError, RecursionError) as error:
         raise BadCertificate(f"a part of the problem that does not fit the others: {error}") from None
+    finally:
+        if collects:
+            gc.enable()
     reason = "every reachable state was looked at" if graph else "the bounds of every state are inductive"
     meaning = _MEANING[found.arithmetic]
     return Verdict(True, reason, found.claim, meaning, found.unsaid, 1, found.choices, found.states)

@@ -171,14 +171,14 @@ def _bounds(
             raise BadCertificate("values: none are needed, so many steps are computed")
         low, high, scale = backward(process, question, left, right, exactly=exactly)
     else:
-        low, high, scale = _read_values(data, len(rows))
+        low, high, scale = _read_values(data, process.order)
         if question.kind == "until":
             probability(process, question.optimise, left, right, low, high, scale)
         else:
             infinite = reward(process, question.optimise, right, low, high, scale)
     wanted = process.starts
     if question.starts is not None:
-        wanted = [s for s, row in enumerate(rows) if question.starts(row)]
+        wanted = [s for s in process.order if question.starts(rows[s])]
         if not wanted:
             raise Refused("no start state")
     found: list[Bounds] = []
@@ -190,7 +190,9 @@ def _bounds(
     return found
 
 
-def _read_values(data: object, count: int) -> tuple[list[int], list[int], int]:
+def _read_values(data: object, order: list[int]) -> tuple[list[int], list[int], int]:
+    """The values of all states, which are given in this order."""
+    count = len(order)
     entry = record(data, _VALUES, frozenset(), "values")
     if integer(entry["states"], 0, MOST_STATES, "states") != count:
         raise Refused(f"values of {entry['states']} states, but there are {count}")
@@ -203,7 +205,10 @@ def _read_values(data: object, count: int) -> tuple[list[int], list[int], int]:
         places = items(entry[side], side)
         if len(places) != count or not all(type(p) is int and 0 <= p < len(table) for p in places):
             raise BadCertificate(f"values: `{side}` does not name a number for each state")
-        vectors.append([table[p] for p in places])
+        vector = [0] * count
+        for state, p in zip(order, places, strict=True):
+            vector[state] = table[p]
+        vectors.append(vector)
     return vectors[0], vectors[1], scale
 
 

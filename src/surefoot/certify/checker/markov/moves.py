@@ -74,7 +74,7 @@ class Moves:
                 [(e, None) for e, g in several if g is None or holds[g]] for several in place.edges
             ]
             return [step for _, step in self._combined(ready)]
-        return [step for needs, step in place.steps if all(holds[g] for g in needs)]
+        return [s for needs, s in place.steps if not needs or (holds[needs[0]] and _all(holds, needs[1:]))]
 
     def _place(self, locations: Row) -> _Place:
         model = self.model
@@ -213,6 +213,10 @@ def over_one_unit(shares: Sequence[Fraction]) -> tuple[int, tuple[int, ...]]:
         raise Refused(f"probabilities that sum to {sum(shares)}")
     unit = lcm(*(p.denominator for p in shares))
     return unit, tuple(int(p * unit) for p in shares)
+
+
+def _all(holds: list[Any], needed: tuple[int, ...]) -> bool:
+    return not needed or all(holds[guard] for guard in needed)
 
 
 def _checked(factors: list[Fraction]) -> Fraction:

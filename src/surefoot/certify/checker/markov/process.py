@@ -14,11 +14,12 @@ from typing import Any
 
 from ..number import Refused
 from .moves import Ending, Moves, Step, over_one_unit
-from .term import Row, plain
+from .term import Function, Row, plain
 
 MOST_STATES = 5_000_000
 _NOTHING = Fraction(0)
 Choice = tuple[int, tuple[int, ...], tuple[int, ...], Fraction]
+_Plan = tuple[int, tuple[int, ...], list[Function], Fraction]  # a choice with functions to its targets
 Permitted = Callable[[Row, list[Step]], list[Step]]
 
 
@@ -49,11 +50,12 @@ class Counter:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Process:
-    """States sorted by their entries; `choices[s]` is empty where the run ends."""
+    """States in the order in which they were found; `choices[s]` is empty where the run ends."""
 
     rows: list[Row]
-    choices: list[tuple[Choice, ...]]
-    starts: list[int]
+    choices: list[Sequence[Choice]]
+    starts: list[int]  # sorted by their entries
+    order: list[int]  # all states, sorted by their entries
 
 
 class _Exploring:
@@ -64,7 +66,7 @@ class _Exploring:
         self.numbers: dict[Row, int] = {}
         self.rows: list[Row] = []
         self.shares: dict[tuple[Fraction, ...], tuple[int, tuple[int, ...]]] = {}
-        self.expected: dict[Step, Fraction | None] = {}  # the reward of steps, where it is always the same
+        self.plans: dict[Step, _Plan | None] = {}
 
     def number(self, row: Row) -> int:
         found = self.numbers.setdefault(row, len(self.rows))
@@ -72,18 +74,20 @@ class _Exploring:
             self.rows.append(row)
         return found
 
-    def choices(self, row: Row, state: Row, step: Step) -> Iterator[Choice]:
-        """One for each way to pick the chosen values."""
-        if step not in self.expected:
+    def plan(self, step: Step) -> _Plan | None:
+        """How to take a step that leaves nothing open but the outcome; None: it is not so simple."""
+        if step not in self.plans:
             self.moves.prepare(step)
-            self.expected[step] = self._expected(step)
-        expected = self.expected[step]
-        if step.weights is not None and expected is not None and not self.counters and not step.free:
-            if all(holds(state) for holds in step.assuming):
-                number = self.number
-                yield step.unit, step.weights, tuple([number(e.after(state)) for e in step.endings]), expected
-            return
-        for extended in self.moves.extended(step, state):
+            expected = self._expected(step)
+            simple = step.weights is not None and not (self.counters or step.free or step.assuming)
+            self.plans[step] = None
+            if simple and expected is not None and step.weights is not None:
+                self.plans[step] = step.unit, step.weights, [e.after for e in step.endings], expected
+        return self.plans[step]
+
+    def choices(self, row: Row, step: Step) -> Iterator[Choice]:
+        """One for each way to pick the chosen values."""
+        for extended in self.moves.extended(step, row[: self.moves.model.width]):
             yield self._general(row, step, extended)
 
     def _general(self, row: Row, step: Step, extended: Row) -> Choice:
@@ -145,40 +149,33 @@ def explore(
     zero, width = tuple(0 for _ in counters), moves.model.width
     for start in starts:
         found.number((*start, *zero))
-    first = len(found.rows)
-    choices: list[tuple[Choice, ...]] = []
-    for row in found.rows:  # grows while we go through it
+    first, rows, number = len(found.rows), found.rows, found.number
+    choices: list[Sequence[Choice]] = []
+    for row in rows:  # grows while we go through it
         own: list[Choice] = []
         if not closed(row):
-            state = row[:width]
+            state = row[:width] if counters else row
             steps = moves.enabled(state)
             if permitted is not None:
                 steps = permitted(state, steps)
             impossible = False
             for step in steps:
+                if (plan := found.plan(step)) is not None:
+                    unit, weights, functions, expected = plan
+                    own.append(
+                        (unit, weights, tuple([number(after(state)) for after in functions]), expected)
+                    )
+                    continue
                 before = len(own)
-                own += found.choices(row, state, step)
+                own += found.choices(row, step)
                 impossible = impossible or len(own) == before
             if impossible and not own:
                 if blocked is None:
                     raise Refused("an assumption that nothing satisfies, in a state with no other way on")
                 blocked.add(row)
         choices.append(tuple(own))
-        if len(found.rows) > MOST_STATES:
+        if len(rows) > MOST_STATES:
             raise Refused("too many states")
     found.numbers.clear()
-    return _sorted(found.rows, choices, first)
-
-
-def _sorted(rows: list[Row], choices: list[tuple[Choice, ...]], first: int) -> Process:
     order = sorted(range(len(rows)), key=rows.__getitem__)
-    place = [0] * len(rows)
-    for position, number in enumerate(order):
-        place[number] = position
-    moved = []
-    for number in order:
-        moved.append(
-            tuple([(d, w, tuple([place[t] for t in targets]), r) for d, w, targets, r in choices[number]])
-        )
-        choices[number] = ()
-    return Process([rows[n] for n in order], moved, sorted(place[:first]))
+    return Process(rows, choices, sorted(range(first), key=rows.__getitem__), order)

@@ -48,9 +48,13 @@ class Question:
     starts: Function | None
 
     def is_lost(self, row: Row, width: int) -> bool:
+        if not self.counters:
+            return False
         return any(c.is_lost(v) for c, v in zip(self.counters, row[width:], strict=True))
 
     def is_counted(self, row: Row, width: int) -> bool:
+        if not self.counters:
+            return True
         return all(c.holds(v) for c, v in zip(self.counters, row[width:], strict=True))
 
 

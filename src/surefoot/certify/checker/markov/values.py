@@ -24,9 +24,12 @@ Flags = list[bool]
 def _gain(choice: Choice, state: int, values: Vector, scale: int) -> int:
     """What the choice gains over the value of its state, times something positive."""
     unit, weights, targets, reward = choice
-    total = -unit * values[state]
-    for weight, target in zip(weights, targets, strict=True):
-        total += weight * values[target]
+    if len(targets) == 1:
+        total = values[targets[0]] - values[state]  # the only weight is the unit, which is 1
+    else:
+        total = -unit * values[state]
+        for weight, target in zip(weights, targets, strict=True):
+            total += weight * values[target]
     if reward:
         return reward.denominator * total + reward.numerator * unit * scale
     return total
@@ -98,7 +101,17 @@ def reward(process: Process, optimise: str, goal: Flags, low: Vector, high: Vect
     return [not flag for flag in finite]
 
 
-def _incoming(choices: Choices) -> list[list[tuple[int, int]]]:
+def _incoming(choices: Choices) -> list[list[int]]:
+    """For each state the states that have a choice which may lead to it, once for each such choice."""
+    found: list[list[int]] = [[] for _ in choices]
+    for state, several in enumerate(choices):
+        for _, _, targets, _ in several:
+            for target in targets if len(targets) == 1 else set(targets):
+                found[target].append(state)
+    return found
+
+
+def _incoming_choices(choices: Choices) -> list[list[tuple[int, int]]]:
     """For each state the (state, choice) pairs that may lead to it."""
     found: list[list[tuple[int, int]]] = [[] for _ in choices]
     for state, several in enumerate(choices):
@@ -114,7 +127,7 @@ def can_reach(choices: Choices, goal: Flags, through: Flags) -> Flags:
     found = list(goal)
     stack = [s for s, flag in enumerate(goal) if flag]
     while stack:
-        for state, _ in incoming[stack.pop()]:
+        for state in incoming[stack.pop()]:
             if not found[state] and through[state]:
                 found[state] = True
                 stack.append(state)
@@ -123,7 +136,7 @@ def can_reach(choices: Choices, goal: Flags, through: Flags) -> Flags:
 
 def must_reach(choices: Choices, goal: Flags, through: Flags) -> Flags:
     """Every choice has an outcome that is nearer to the goal: it is reached with positive probability."""
-    incoming = _incoming(choices)
+    incoming = _incoming_choices(choices)
     found = list(goal)
     left = [len(several) for several in choices]
     seen: set[tuple[int, int]] = set()
