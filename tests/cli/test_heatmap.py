@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from fractions import Fraction
 from importlib import import_module
+from math import log2
 from pathlib import Path
 from typing import Any
 
@@ -269,3 +270,20 @@ def test_stored_results_that_cannot_be_drawn(command: Command, tmp_path: Path) -
     ):
         code, _, err = command("heatmap", *arguments, "--quiet")
         assert (code, said in err) == (2, True)
+
+
+def test_estimates_and_their_effort(drawn: Drawn, command: Command) -> None:
+    asked = ("--engine", "statistical", "--eps", "0.05", "--family-wise", "--seed", "3")
+    figure = drawn(*ARRIVES[:-1], *asked, "--quantity", "value", "--quantity", "effort", "--columns", "2")
+    value, effort = figure["panels"]
+    expected = by_hand(0.2)
+    for cell, work in zip(value["cells"], effort["cells"], strict=True):
+        assert cell["confidence"] == "879/880"  # of 44 starts
+        true = expected[cell["column"], cell["row"]]
+        assert (
+            Fraction(cell["low"]) - Fraction(1, 10**9) <= true <= Fraction(cell["high"]) + Fraction(1, 10**9)
+        )
+        assert middle(work) == pytest.approx(log2(cell["counts"]["runs"]), abs=1e-4)
+    _, out, _ = command("heatmap", *ARRIVES, *asked, "--where", "y = 3")
+    assert "drawn: the middle of each confidence interval" in out
+    assert "confidence of each interval: 0.998863; of all in a map together: at least 0.990909" in out

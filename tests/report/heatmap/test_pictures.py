@@ -21,7 +21,7 @@ from surefoot.report.heatmap.cells import axes, heat_map, looked
 from surefoot.report.heatmap.colours import OUTSIDE, Scale, colours
 from surefoot.report.heatmap.curve import Curve
 from surefoot.report.heatmap.document import document
-from surefoot.report.heatmap.figure import Figure, Panel, figure
+from surefoot.report.heatmap.figure import Figure, Panel, figure, interval_text
 from surefoot.report.heatmap.html import MOST_BYTES, heat_page
 from surefoot.report.heatmap.layout import drawn, panel_drawing
 from surefoot.report.heatmap.measured import Measured, values
@@ -171,6 +171,11 @@ def test_scales() -> None:
     auto = figure("all", [panel], limits="auto")
     assert auto.scales["probability"] == Scale(0.2, 1.0)
     assert "beyond the scale" in svg(drawn(figure("all", [panel], limits=(0.5, 0.6))))
+
+
+def test_a_confidence_is_never_rounded_up() -> None:
+    sure = Measured(Fraction(0), Fraction(1), 1 - Fraction(1, 10**9))
+    assert interval_text(sure) == "[0, 1] at 0.999999"
 
 
 def test_a_curve_above_the_maps() -> None:

@@ -113,8 +113,21 @@ def _notes(panels: tuple[Panel, ...], end: End) -> list[str]:
             told.append(f"a cell shows the {AGGREGATES[aggregate]} value of its starts{over}")
     sure = {c.value.confidence for p in panels for c in p.map.cells if c.value.confidence is not None}
     if sure:
-        told.append(f"confidence of each interval: {float(min(sure)):.6g}")
+        together = min(map(_all_right, panels))
+        whole = f"; of all in a map together: at least {floored(together)}" if together > 0 else ""
+        told.append(f"confidence of each interval: {floored(min(sure))}{whole}")
     return told
+
+
+def _all_right(panel: Panel) -> Fraction:
+    """The confidence that every interval of a map contains its value, by the union bound."""
+    missed = [1 - c.value.confidence for c in panel.map.cells if c.value.confidence is not None]
+    return 1 - sum(missed, Fraction(0))
+
+
+def floored(confidence: Fraction) -> str:
+    """Never more than it is."""
+    return f"{floor(confidence * 10**6) / 10**6:.6g}"
 
 
 def shown_numbers(figure: Figure, unit: str) -> list[float]:
@@ -160,7 +173,7 @@ def interval_text(measured: Measured) -> str:
     if measured.high is None:
         return f"at least {rounded_outward(measured.low, measured.low, DIGITS + 2)[0]}"
     low, high = rounded_outward(measured.low, measured.high, DIGITS + 2)
-    sure = "" if measured.confidence is None else f" at {float(measured.confidence):.6g}"
+    sure = "" if measured.confidence is None else f" at {floored(measured.confidence)}"
     return f"[{low}, {high}]{sure}"
 
 

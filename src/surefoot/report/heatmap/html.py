@@ -21,7 +21,7 @@ body{max-width:76rem}
 .panels{display:flex;flex-wrap:wrap;gap:1rem 1.6rem;align-items:flex-start}
 figure.heat{margin:0;max-width:100%}figure.heat svg{width:auto;max-width:100%;height:auto;cursor:crosshair}
 figure.heat svg:focus{outline:none}figure.heat svg:focus-visible{outline:2px solid #28588f;outline-offset:3px}
-.scale svg,.curve svg{width:auto;max-width:100%}
+.scale{display:flex;flex-wrap:wrap;gap:0 2.5rem}.scale svg,.curve svg{width:auto;max-width:100%}
 .frame{fill:none;stroke:#d1300f;stroke-width:2;pointer-events:none}
 .bubble{position:absolute;max-width:18rem;background:#1b2631;color:#fff;font-size:.8rem;line-height:1.3;
 padding:.25rem .5rem;border-radius:.25rem;pointer-events:none;white-space:pre-wrap;z-index:2}
@@ -51,10 +51,11 @@ def heat_page(figures: Sequence[Figure], parts: Sequence[str] = ()) -> str:
 
 def section(figure: Figure, detail: int = 2, *, heading: bool = True) -> str:
     """`detail` 2: everything, 1: without runs and starts, 0: without intervals too."""
-    notes = "".join(f"<p>{escape(note)}</p>" for note in figure.notes)
-    head = f"<h2>{escape(figure.title)}</h2>" if heading else ""
+    told = list(figure.notes)
     if detail < 2:
-        notes += "<p>This page has too many cells to show all about each of them; the JSON has it.</p>"
+        told.append("this page has too many cells to show all about each of them; the JSON has it")
+    notes = f"<p>{'<br>'.join(map(escape, told))}</p>" if told else ""
+    head = f"<h2>{escape(figure.title)}</h2>" if heading else ""
     curve = f'<div class="curve">{svg(curve_drawing(figure.curve))}</div>' if figure.curve is not None else ""
     panels = "\n".join(_panel(figure, panel, detail) for panel in figure.panels)
     scales = "".join(svg(legend_drawing(figure, unit)) for unit in figure.scales)
