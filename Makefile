@@ -12,7 +12,7 @@ ARGS ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check bench bench-solve bench-whirl bench-explicit format train-setup clean
+.PHONY: help setup demo test check bench bench-solve bench-whirl bench-explicit bench-statistical format train-setup clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,7 +32,7 @@ check: $(VENV)/.stamp-dev ## Check format, lint, types, import contracts and the
 	$(BIN)/lint-imports
 	$(BIN)/python tests/tree.py
 
-bench: bench-solve bench-whirl bench-explicit ## Run the benchmarks; their arguments in ARGS
+bench: bench-solve bench-whirl bench-explicit bench-statistical ## Run the benchmarks; their arguments in ARGS
 
 bench-solve: $(VENV)/.stamp-dev $(PEERS)/.stamp ## Compare the native solver with others; ARGS="--quick", …
 	@$(BIN)/python -m benchmarks.solve --python $(PEERS)/bin/python $(ARGS)
@@ -42,6 +42,9 @@ bench-whirl: $(VENV)/.stamp-dev $(PEERS)/.stamp ## Ask the k-step queries of whi
 
 bench-explicit: $(VENV)/.stamp-dev $(PEERS)/.stamp ## Compare building explicit states with stormpy; ARGS="--rows 'racetrack*'"
 	@$(BIN)/python -m benchmarks.explicit --python $(PEERS)/bin/python $(ARGS)
+
+bench-statistical: $(VENV)/.stamp-dev $(PEERS)/.stamp ## Compare simulation with momba, stormpy and Python; ARGS="--seconds 20", …
+	@OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.statistical --python $(PEERS)/bin/python $(ARGS)
 
 format: $(VENV)/.stamp-dev ## Format the code and apply safe lint fixes
 	$(BIN)/ruff format .
