@@ -67,6 +67,12 @@ def test_inspect(tmp_path: Path, command: Command) -> None:
     assert facts["variables"] == ["x in {0, …, 5}"]
     words = "the largest probability that `x = 3` is reached (the largest value over all starts)"
     assert facts["properties"] == {"question": words}
+    assert facts["rewards"] == []
+    code, told, _ = command("inspect", path)
+    assert code == 0
+    assert "automata: main: 1 location, 1 edge" in told
+    assert "rewards" not in told
+    assert "notes" not in told
 
 
 def test_a_network_wired_by_jani2nnet(tmp_path: Path) -> None:

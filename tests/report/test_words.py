@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import pytest
 from tests.report.runs import LOAD, overload, problem
 
 from surefoot.problem.property import Eventually, Never, Property, Recurs, Within
 from surefoot.problem.term import Var
 from surefoot.problem.window import windows_of
+from surefoot.report.text import interval
 from surefoot.verdict.verdict import Certificate, Holds, Proved, Reason, Unknown, Verdict
 from surefoot.verdict.words import statement
 
@@ -59,3 +62,20 @@ def test_says_where() -> None:
 def test_a_buffer_is_found_by_its_shift() -> None:
     asked, _ = overload()
     assert windows_of(asked.environment) == (LOAD,)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "said"),
+    [
+        ("0.123456789", "0.123456912", "between 0.12345678 and 0.12345692"),
+        ("0.1234567", "0.9", "between 0.12 and 0.9"),
+        ("0", "0.00000000123456", "between 0 and 1.3e-9"),
+        ("123456.789", "123456.9", "between 123456.78 and 123456.9"),
+        ("0.3333333333333333333", "0.3333333333333333334", "between 0.333333333333 and 0.333333333334"),
+        ("1/3", "1/3", "exactly 1/3"),
+        ("7", None, "at least 7"),
+        (None, None, "infinite"),
+    ],
+)
+def test_intervals_have_the_digits_that_count(low: str | None, high: str | None, said: str) -> None:
+    assert interval(*(None if end is None else Fraction(end) for end in (low, high))) == said

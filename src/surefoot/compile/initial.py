@@ -13,28 +13,27 @@ from typing import Any
 from surefoot.compile.closure import UNDEFINED, Closure, closure
 from surefoot.compile.layout import Layout, Row
 from surefoot.errors import InvalidProblem, Unsupported
-from surefoot.problem.environment import Arithmetic, Array, Bool, Environment, Int, Kind, Real
-from surefoot.problem.meaning.evaluate import Undefined, evaluate
+from surefoot.problem.environment import Array, Bool, Environment, Int, Kind, Real
+from surefoot.problem.meaning.starts import conjuncts, fixed_values
 from surefoot.problem.semantics import conforms
-from surefoot.problem.term import TRUE, Apply, Op, Term, Var, free_names
+from surefoot.problem.term import free_names
 
 LARGEST_TRIES = 5_000_000
 
 
 def initial_rows(environment: Environment, layout: Layout, limit: int = LARGEST_TRIES) -> list[Row]:
     """The start states in order; refuses where more than `limit` partial states would have to be tried."""
-    conjuncts = _conjuncts(environment.initial)
-    fixed = _fixed(conjuncts, layout, environment.arithmetic)
+    fixed = fixed_values(environment)
     options: list[Any] = []
     for variable in environment.variables:
-        known = fixed.get(variable.name)
-        options.append((known,) if known is not None else _values(variable.name, variable.kind))
+        is_fixed = variable.name in fixed
+        options.append((fixed[variable.name],) if is_fixed else _values(variable.name, variable.kind))
     for component, slot in zip(environment.components, layout.places, strict=True):
         if slot is not None:
             options.append([component.locations.index(place) for place in component.initial])
         elif component.locations[0] not in component.initial:
             raise InvalidProblem(f"component `{component.name}` has no initial location")
-    checks = _checks(conjuncts, environment, layout)
+    checks = _checks(environment, layout)
     starts = closure(environment.initial, layout.slots, layout.kinds, environment.arithmetic)
     return [row for row in _search(options, checks, layout, limit) if _conform(layout, row) and starts(row)]
 
@@ -48,36 +47,6 @@ def _may_hold(checks: list[Closure], row: Row) -> bool:
         return all(holds(row) for holds in checks)
     except UNDEFINED:
         return True  # an earlier conjunct, not yet looked at, may be false
-
-
-def _conjuncts(whole: Term) -> tuple[Term, ...]:
-    if isinstance(whole, Apply) and whole.op is Op.AND:
-        return tuple(part for arg in whole.args for part in _conjuncts(arg))
-    return () if whole == TRUE else (whole,)
-
-
-def _fixed(conjuncts: tuple[Term, ...], layout: Layout, arithmetic: Arithmetic) -> dict[str, Any]:
-    fixed: dict[str, Any] = {}
-    for part in conjuncts:
-        name, value = _equality(part, arithmetic)
-        if name in layout.kinds and value is not None:
-            fixed.setdefault(name, value)
-    return fixed
-
-
-def _equality(part: Term, arithmetic: Arithmetic) -> tuple[str, Any]:
-    match part:
-        case Var(name):
-            return name, True
-        case Apply(Op.NOT, (Var(name),)):
-            return name, False
-        case Apply(Op.EQ, (Var(name), value)) | Apply(Op.EQ, (value, Var(name))) if not free_names(value):
-            try:
-                return name, evaluate(value, {}, arithmetic)
-            except Undefined:
-                return "", None
-        case _:
-            return "", None
 
 
 def _values(name: str, kind: Kind) -> Any:
@@ -112,11 +81,11 @@ class _Arrays:
                 yield (first, *rest)
 
 
-def _checks(conjuncts: tuple[Term, ...], environment: Environment, layout: Layout) -> list[list[Closure]]:
+def _checks(environment: Environment, layout: Layout) -> list[list[Closure]]:
     """Per entry of the row, the conjuncts whose last name it is."""
     checks: list[list[Closure]] = [[] for _ in range(layout.width + 1)]
     slots = {v.name: layout.slots[v.name] for v in environment.variables}
-    for part in conjuncts:
+    for part in conjuncts(environment.initial):
         holds = closure(part, slots, layout.kinds, environment.arithmetic)
         checks[1 + max((slots[name] for name in free_names(part)), default=-1)].append(holds)
     return checks

@@ -93,8 +93,11 @@ def headline(result: Result) -> str:
             return f"unknown ({reason.value})"
 
 
+MOST_DIGITS = 12
+
+
 def interval(low: Fraction | None, high: Fraction | None) -> str:
-    """An interval in words; both ends rounded outward. None is infinity."""
+    """An interval in words; both ends rounded outward, to as many digits as count. None is infinity."""
     if low is None:
         return "infinite"
     if high is None:
@@ -103,10 +106,18 @@ def interval(low: Fraction | None, high: Fraction | None) -> str:
         short = str(low)
         near = f"about {_decimal(low, ROUND_FLOOR)}"
         return f"exactly {short}" if len(short) <= 12 else f"exactly {shorten(short, 60)} ({near})"
-    return f"between {_decimal(low, ROUND_FLOOR)} and {_decimal(high, ROUND_CEILING)}"
+    digits = _digits(low, high)
+    return f"between {_decimal(low, ROUND_FLOOR, digits)} and {_decimal(high, ROUND_CEILING, digits)}"
 
 
-def _decimal(value: Fraction, rounding: str, digits: int = 12) -> str:
+def _digits(low: Fraction, high: Fraction) -> int:
+    """Up to the second digit in which the ends differ: further ones say nothing about the value."""
+    largest = Decimal(_decimal(max(abs(low), abs(high)), ROUND_CEILING))
+    width = Decimal(_decimal(high - low, ROUND_FLOOR))
+    return min(MOST_DIGITS, max(2, largest.adjusted() - width.adjusted() + 2))
+
+
+def _decimal(value: Fraction, rounding: str, digits: int = MOST_DIGITS) -> str:
     context = Context(prec=digits, rounding=rounding)
     return f"{context.divide(Decimal(value.numerator), Decimal(value.denominator)).normalize(context):g}"
 

@@ -171,6 +171,8 @@ def _wiring(policy: Policy | None) -> dict[str, Any] | str:
 def _text(facts: dict[str, Any]) -> str:
     lines = []
     for name, value in facts.items():
+        if value in ([], {}):
+            continue
         if isinstance(value, dict):
             lines += [f"{name}:", *(f"  {k}: {v}" for k, v in value.items())]
         elif isinstance(value, list) and len(value) > 6:

@@ -15,9 +15,10 @@ from random import Random
 from typing import Any, Literal
 
 from surefoot.errors import InvalidProblem, Unsupported
-from surefoot.problem.environment import Arithmetic, Bool, Choice, Environment, Int, Kind, Real, Variable
+from surefoot.problem.environment import Arithmetic, Bool, Choice, Environment, Int, Real, Variable
 from surefoot.problem.meaning.decision import Decision, action_of
 from surefoot.problem.meaning.evaluate import evaluate
+from surefoot.problem.meaning.starts import fixed_values
 from surefoot.problem.meaning.transition import Transition, enabled
 from surefoot.problem.names import location_key
 from surefoot.problem.problem import Problem
@@ -30,7 +31,6 @@ from surefoot.problem.semantics import (
     is_initial,
     outcomes,
 )
-from surefoot.problem.term import Apply, Op, Term, Var, free_names
 
 LARGEST_REJECTIONS = 1000
 
@@ -143,9 +143,9 @@ def _draw_outcome(
 def initial_states(environment: Environment, limit: int) -> Iterator[State]:
     """Every start state, in order; refuses where more than `limit` candidates would have to be tried.
 
-    Variables that a top-level equality of `initial` fixes take that value; all others are enumerated.
+    Variables that `initial` fixes take that value; all others are enumerated.
     """
-    fixed = _fixed(environment)
+    fixed = fixed_values(environment)
     names, options = [], []
     for variable in environment.variables:
         names.append(variable.name)
@@ -169,27 +169,3 @@ def _values(variable: Variable) -> list[Any]:
             return list(range(low, high + 1))
         case _:
             raise Unsupported(f"`{variable.name}` may start with too many values to enumerate")
-
-
-def _fixed(environment: Environment) -> dict[str, Any]:
-    whole = environment.initial
-    parts = whole.args if isinstance(whole, Apply) and whole.op is Op.AND else (whole,)
-    kinds: dict[str, Kind] = {v.name: v.kind for v in environment.variables}
-    fixed: dict[str, Any] = {}
-    for part in parts:
-        name, value = _equality(part, environment.arithmetic)
-        if name in kinds:
-            fixed.setdefault(name, value)
-    return fixed
-
-
-def _equality(part: Term, arithmetic: Arithmetic) -> tuple[str, Any]:
-    match part:
-        case Var(name):
-            return name, True
-        case Apply(Op.NOT, (Var(name),)):
-            return name, False
-        case Apply(Op.EQ, (Var(name), value)) | Apply(Op.EQ, (value, Var(name))) if not free_names(value):
-            return name, evaluate(value, {}, arithmetic)
-        case _:
-            return "", None

@@ -1,0 +1,42 @@
+"""Which variables a start condition fixes: an equality at its top level, or a truth value by itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from surefoot.problem.environment import Arithmetic, Environment
+from surefoot.problem.meaning.evaluate import Undefined, evaluate
+from surefoot.problem.term import TRUE, Apply, Op, Term, Var, free_names
+
+
+def conjuncts(whole: Term) -> tuple[Term, ...]:
+    """The parts of a condition that have to hold, however they are nested."""
+    if isinstance(whole, Apply) and whole.op is Op.AND:
+        return tuple(part for arg in whole.args for part in conjuncts(arg))
+    return () if whole == TRUE else (whole,)
+
+
+def fixed_values(environment: Environment) -> dict[str, Any]:
+    """The variables that have one value at the start; of two values the first, and then there is no start."""
+    own = {v.name for v in environment.variables}
+    fixed: dict[str, Any] = {}
+    for part in conjuncts(environment.initial):
+        name, value = _equality(part, environment.arithmetic)
+        if name in own:
+            fixed.setdefault(name, value)
+    return fixed
+
+
+def _equality(part: Term, arithmetic: Arithmetic) -> tuple[str, Any]:
+    match part:
+        case Var(name):
+            return name, True
+        case Apply(Op.NOT, (Var(name),)):
+            return name, False
+        case Apply(Op.EQ, (Var(name), value)) | Apply(Op.EQ, (value, Var(name))) if not free_names(value):
+            try:
+                return name, evaluate(value, {}, arithmetic)
+            except Undefined:
+                return "", None
+        case _:
+            return "", None
