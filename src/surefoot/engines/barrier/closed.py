@@ -156,11 +156,31 @@ class _Work:
                 self.where.of(right) - self.where.of(left) + constant(s, self.where.size)
                 for (left, right), s in zip(case, slack, strict=True)
             ]
+            if (direct := self._excluded(extra)) is not None:
+                found.append({"slack": [_number(s) for s in slack], "proof": direct})
+                continue
             inside = [*self.inside(), *extra]
             products = [*self.own(), *((2 * len(self.where.domain) + 1 + i,) for i in range(len(extra)))]
             shown = self.proved("no unsafe state", constant(-1, self.where.size), inside, products)
             found.append({"slack": [_number(s) for s in slack], "proof": shown})
         return found
+
+    def _excluded(self, extra: Sequence[Polynomial]) -> list[Any] | None:
+        """-1 from a comparison and one side of the domain, where their sum is a negative number."""
+        nothing = (0,) * self.where.size
+        for index, side in enumerate(self.where.within(self.where.domain)):
+            for number, gap in enumerate(extra):
+                unit = next((c for m, c in gap.terms.items() if m != nothing), Fraction(0))
+                other = next((c for m, c in side.terms.items() if m != nothing), Fraction(0))
+                if not unit or not other or unit * other > 0:
+                    continue
+                share = -unit / other
+                total = gap + side.times(share)
+                if total.terms.keys() == {nothing} and (sum_ := total.terms[nothing]) < 0:
+                    first = Summand((2 * len(self.where.domain) + 1 + number,), (nothing,), ((-1 / sum_,),))
+                    second = Summand((index,), (nothing,), ((-share / sum_,),))
+                    return [_summand(first), _summand(second)]
+        return None
 
     def _slack(self, left: Term, right: Term) -> Fraction:
         if not self.where.system.rounded:

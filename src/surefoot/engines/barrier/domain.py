@@ -12,13 +12,15 @@ from surefoot.engines.barrier.sampled import sampled
 from surefoot.problem.term import Const, Term, Var
 
 Range = tuple[Fraction, Fraction]
+Ends = tuple[Fraction | None, Fraction | None]
+NEAR = Fraction(1, 4096)
 WIDER = (Fraction(2), Fraction(4), Fraction(5, 4))  # times what runs reach
 RUNS, STEPS = 256, 2000
 
 
 def domains(system: System, then: tuple[Term, ...]) -> Iterator[tuple[Range, ...]]:
     """Boxes, the most promising first; in float64 their sides are doubles."""
-    limits = [_limits(system, name) for name in system.variables]
+    limits = [_inside(_limits(system, name)) for name in system.variables]
     if all(low is not None and high is not None for low, high in limits):
         yield tuple((low, high) for low, high in limits if low is not None and high is not None)
     reach = _reach(system, then)
@@ -34,11 +36,19 @@ def domains(system: System, then: tuple[Term, ...]) -> Iterator[tuple[Range, ...
         )
 
 
+def _inside(limits: Ends) -> Ends:
+    """A little less far than where states become unsafe, so that no state of the domain is."""
+    low, high = limits
+    width = high - low if low is not None and high is not None else abs(low or high or Fraction(0))
+    room = width * NEAR
+    return None if low is None else _double(low + room), None if high is None else _double(high - room)
+
+
 def _double(value: Fraction) -> Fraction:
     return Fraction(float(value))
 
 
-def _limits(system: System, name: str) -> tuple[Fraction | None, Fraction | None]:
+def _limits(system: System, name: str) -> Ends:
     """Beyond which values of a variable everything is unsafe."""
     low: list[Fraction] = []
     high: list[Fraction] = []

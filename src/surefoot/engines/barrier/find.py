@@ -1,9 +1,9 @@
 """A barrier for one rule, in floats (section 4.2 of Zhu et al., PLDI 2019, with two changes).
 
-B <= 0 at the starts, B > 0 at unsafe states and at the rim of the domain, and B(next) <= factor * B on the
-domain. The factor below 1 leaves room for rounding at an equilibrium, where the paper's B(next) <= B is an
-equality; and the condition is asked on the domain only, since for most polynomial maps no barrier satisfies
-it everywhere.
+B <= 0 at the starts, B > 0 at unsafe states and where a step may leave the domain, and B(next) <= factor * B
+on the domain. The factor below 1 leaves room for rounding at an equilibrium, where the paper's B(next) <= B
+is an equality; and the condition is asked on the domain only, since for most polynomial maps no barrier
+satisfies it everywhere.
 """
 
 from __future__ import annotations
@@ -11,18 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-import numpy as np
-
 from surefoot.encode.barrier import conjunctions
 from surefoot.engines.barrier.plane import Plane, Range
-from surefoot.engines.barrier.sampled import sampled
-from surefoot.problem.term import Const, Term, Var
 from surefoot.query.polynomial import Polynomial, constant, monomials
 from surefoot.solve.sos import Condition, fit
 from surefoot.work.budget import Budget
 
 ABOVE = Fraction(1, 1000)  # what B is at least where it has to be positive
-SAMPLES = 2000
 
 
 def pairs(count: int, first: int = 0) -> list[tuple[int, int]]:
@@ -60,23 +55,29 @@ def _start(where: Plane, basis: Sequence[tuple[int, ...]], starts: Sequence[Rang
 
 
 def _positive(where: Plane, basis: Sequence[tuple[int, ...]], extra: list[Polynomial]) -> Condition:
-    """B is positive on the domain where these are not negative."""
-    inside = (*where.within(where.domain), *extra)
-    count = len(where.domain)
-    products = (*pairs(count), *((2 * count + i,) for i in range(len(extra))))
-    return Condition(constant(-ABOVE, where.size), _monomials(basis, 1), inside, products, where.states)
+    """B is positive on the domain where these are not negative, for some disturbance."""
+    count, disturbances = len(where.domain), len(where.system.disturbances)
+    moved = any(e for p in extra for m in p.terms for e in m[count:])
+    disturbed = where.disturbed() if moved else []
+    inside = (*where.within(where.domain), *disturbed, *extra)
+    products = [*pairs(count), *(pairs(disturbances, 2 * count) if moved else ())]
+    products += [(2 * count + len(disturbed) + i,) for i in range(len(extra))]
+    variables = where.everything if moved else where.states
+    fixed = constant(-ABOVE, where.size)
+    return Condition(fixed, _monomials(basis, 1), inside, tuple(products), variables)
 
 
 def _outside(where: Plane, reached: Sequence[tuple[bool, bool]]) -> Iterator[list[Polynomial]]:
-    """The rim of the domain, unsafe states that are not there, and where a control must not be at an end."""
-    rims = list(_rims(where))
-    names = where.names()
-    for name, (low, high), rim in zip(where.system.variables, where.domain, rims, strict=True):
-        yield [names[name] - constant(high - rim, where.size)]
-        yield [constant(low + rim, where.size) - names[name]]
+    """Where a step may leave the domain, unsafe states in it, and where a control must not be at an end."""
+    for controls, constraints in where.modes(reached):
+        for value, (low, high) in zip(where.following(controls), where.domain, strict=True):
+            for gap in (value - constant(high, where.size), constant(low, where.size) - value):
+                if _highest(where, gap) >= 0:
+                    yield [gap, *constraints]
     for case in conjunctions(where.system.unsafe):
-        if not any(_beyond(where, rims, left, right) for left, right in case):
-            yield [where.of(right) - where.of(left) for left, right in case]
+        gaps = [where.of(right) - where.of(left) for left, right in case]
+        if all(_highest(where, gap) >= 0 for gap in gaps):
+            yield gaps
     for (value, least, most), (at_low, at_high) in zip(where.ends(), reached, strict=True):
         if least is not None and not at_low:
             yield [constant(least, where.size) - value]
@@ -84,29 +85,24 @@ def _outside(where: Plane, reached: Sequence[tuple[bool, bool]]) -> Iterator[lis
             yield [value - constant(most, where.size)]
 
 
-def _beyond(where: Plane, rims: Sequence[Fraction], left: Term, right: Term) -> bool:
-    """Is what satisfies left <= right in the rim of the domain or outside of it?"""
-    variables = where.system.variables
-    match left, right:
-        case Const(value), Var(name) if name in variables:
-            index = variables.index(name)
-            return value >= where.domain[index][1] - rims[index]
-        case Var(name), Const(value) if name in variables:
-            index = variables.index(name)
-            return value <= where.domain[index][0] + rims[index]
-        case _:
-            return False
-
-
-def _rims(where: Plane) -> Iterator[Fraction]:
-    """How far a step can go, of each variable, as far as samples tell."""
-    generator = np.random.default_rng(0)
-    ends = np.array([[float(a), float(b)] for a, b in where.domain])
-    points = generator.uniform(ends[:, 0], ends[:, 1], (SAMPLES, len(ends)))
-    moving = sampled(where.system, where.then)
-    moved = np.abs(moving.step(points, moving.drawn(SAMPLES, generator)) - points).max(axis=0)
-    for far, (low, high) in zip(moved, where.domain, strict=True):
-        yield min(max(Fraction(float(far) * 1.05), (high - low) / 1000), (high - low) * Fraction(3, 10))
+def _highest(where: Plane, polynomial: Polynomial) -> Fraction:
+    """An upper bound over the domain and all disturbances, monomial by monomial."""
+    ranges = [
+        ((low - centre) / unit, (high - centre) / unit)
+        for (low, high), (centre, unit) in zip(
+            [*where.domain, *(r for _, r in where.system.disturbances)], where.units, strict=True
+        )
+    ]
+    total = Fraction(0)
+    for monomial, coefficient in polynomial.terms.items():
+        low, high = Fraction(1), Fraction(1)
+        for (a, b), exponent in zip(ranges, monomial, strict=True):
+            if exponent:
+                ends = [a**exponent, b**exponent, *([Fraction(0)] if a < 0 < b else [])]
+                products = [x * y for x in (low, high) for y in (min(ends), max(ends))]
+                low, high = min(products), max(products)
+        total += coefficient * (high if coefficient > 0 else low)
+    return total
 
 
 def _steps(
