@@ -12,6 +12,7 @@ import pytest
 from tests.report.heatmap.tables import write_constant
 
 from surefoot.cli import run
+from surefoot.engines.statistical import Statistical
 from surefoot.errors import InvalidProblem, MissingBackend
 from surefoot.formats.problem_file import read_problem
 from surefoot.formats.wiring import wiring_from_options
@@ -157,3 +158,13 @@ def test_without_the_library_it_says_what_to_install(
     monkeypatch.setitem(sys.modules, "stable_baselines3.common.callbacks", None)
     with pytest.raises(MissingBackend, match="surefoot\\[train\\]"):
         check_callback(problem)
+
+
+def test_estimates_can_be_logged_too(problem: Problem) -> None:
+    log = Log()
+    engine = Statistical(eps=Fraction(1, 10))
+    found = Checks(Settings(problem, engine=engine, threshold="<= 0.1")).check(Model(), 1, log)
+    assert found.mean is not None
+    assert found.mean.counts["runs"] > 100
+    assert log.said["surefoot/mean_low"] < log.said["surefoot/mean_high"] - 0.1
+    assert any(not c.certain for c in found.critical)

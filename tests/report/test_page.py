@@ -128,3 +128,10 @@ def test_with_more_variables_it_is_a_list(tmp_path: Path) -> None:
 
 def test_what_a_line_is_about_is_kept(found: tuple[Problem, Result]) -> None:
     assert "<p><strong>Evidence:</strong> trace of" in page([found])
+
+
+def test_text_lists_the_first_starts(tmp_path: Path) -> None:
+    lines = render(*per_start(tmp_path, ("x", "y", "z"))).splitlines()
+    assert "  start     x = 0, y = 0, z = 1: exactly 1" in lines
+    assert sum(line.startswith("  start ") for line in lines) == 13
+    assert "  start     … and 15 more; --json has them, `surefoot heatmap` draws them" in lines

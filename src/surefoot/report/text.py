@@ -13,7 +13,7 @@ from surefoot.problem.property import Eventually, Recurs, Within
 from surefoot.problem.semantics import State
 from surefoot.problem.show import show, show_property
 from surefoot.report.found import found_lines
-from surefoot.report.run_table import run_table
+from surefoot.report.run_table import number, run_table
 from surefoot.verdict.artifact import Invariant, TippingPoint
 from surefoot.verdict.verdict import (
     Certificate,
@@ -32,6 +32,7 @@ from surefoot.verdict.verdict import (
 )
 from surefoot.verdict.words import LONGEST, counted
 
+MOST_STARTS = 12  # with their values, in a text
 COLUMNS = 10  # a wider state is shown down the page instead of across
 
 FINITE_RUNS = {
@@ -46,6 +47,8 @@ def render(problem: Problem, result: Result) -> str:
     asked = shorten(show_property(problem.property), LONGEST)  # with a map inside it may fill pages
     lines = [f"{headline(result)}: {asked}", f"  problem   {result.problem}"]
     lines += [f"  {line}" for line in evidence(problem, result)]
+    if isinstance(result.verdict, PerStart):
+        lines += [f"  start     {line}" for line in _starts(result.verdict)]
     if isinstance(result.verdict, Proved | Violated | Holds | Unknown):
         lines += [f"  {line}" for line in found_lines(result.verdict.artifact)]
     lines.append(f"  engine    {result.engine}")
@@ -94,6 +97,25 @@ def headline(result: Result) -> str:
 
 
 MOST_DIGITS = 12
+
+
+def _starts(found: PerStart) -> list[str]:
+    """The first starts with their values, told by the variables in which they differ."""
+    first = found.table[0][0]
+    names = [n for n in first if any(state[n] != first[n] for state, _ in found.table)]
+    told = []
+    for state, verdict in found.table[:MOST_STARTS]:
+        where = ", ".join(f"{n} = {number(state[n])}" for n in names if not n.startswith("@"))
+        match verdict:
+            case Exact(low, high):
+                told.append(f"{where}: {interval(low, high)}")
+            case Estimated(low, high, confidence):
+                told.append(f"{where}: {interval(low, high)} at {float(confidence):.4g}")
+            case Unknown(reason):
+                told.append(f"{where}: unknown ({reason.value})")
+    if (rest := len(found.table) - MOST_STARTS) > 0:
+        told.append(f"… and {rest} more; --json has them, `surefoot heatmap` draws them")
+    return told
 
 
 def interval(low: Fraction | None, high: Fraction | None) -> str:
@@ -181,12 +203,12 @@ def _recurrence(problem: Problem, trace: Trace, certified: bool) -> list[str]:
         return []
     shown = "accepted by the independent checker" if certified else "NOT checked"
     lines = [f"then      for ever without a good state; certificate {shown}"]
-    for number, region in enumerate(trace.recurrence):
-        alone, following = len(trace.recurrence) == 1, (number + 1) % len(trace.recurrence)
+    for place, region in enumerate(trace.recurrence):
+        alone, following = len(trace.recurrence) == 1, (place + 1) % len(trace.recurrence)
         to = "into the set again" if alone else f"into set {following}"
         picks = ", ".join(f"{name} = {show(term)}" for name, term in region.chosen)
         step = region.transition.describe(problem.environment) + (f" with {picks}" if picks else "")
-        name = "the set" if alone else f"set {number}"
+        name = "the set" if alone else f"set {place}"
         lines.append(f"where     {name} is {show(region.where)}; from each state `{step}` leads {to}")
     return lines
 

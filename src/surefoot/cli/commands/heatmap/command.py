@@ -84,7 +84,8 @@ def heatmap(
     else:
         places = None if starts is None else parse_term(starts)
         unit = line.x if line is not None else "step"
-        found = list(variants(models, wiring, swept, saved, places, unit))
+        only = tuple(map(parse_term, look.where)) if places is None else ()
+        found = list(variants(models, wiring, swept, saved, places, only, unit))
         _check_critical(outputs, [one.threshold for one in found], limit)
         engine = build_engines(engine_name or Explicit.name, options, dump_queries)[0]
         if "effort" in wanted and isinstance(engine, Explicit):

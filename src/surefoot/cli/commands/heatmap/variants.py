@@ -14,13 +14,14 @@ from surefoot.cli.model import Loaded, load_model
 from surefoot.cli.study_problem import names_study
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.problem.environment import Environment
+from surefoot.problem.names import is_reserved
 from surefoot.problem.parse import parse_term
 from surefoot.problem.parse.lexer import shorten
 from surefoot.problem.parse.number import show_number
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Probability, Threshold
 from surefoot.problem.show import show_property
-from surefoot.problem.term import Const, Term
+from surefoot.problem.term import Const, Term, conjunction, free_names
 from surefoot.report.heatmap.curve import step_of
 from surefoot.report.heatmap.figure import measure_of
 
@@ -143,6 +144,7 @@ def variants(
     sweeps: tuple[Sweep, ...],
     saved: tuple[Checkpoint, ...],
     starts: Term | None,
+    where: tuple[Term, ...] = (),
     unit: str = "step",
 ) -> Iterator[Variant]:
     """Everything that is drawn, model by model, in the order of training and of the swept values.
@@ -163,7 +165,17 @@ def variants(
             words += [f"{n} = {v}" for n, v in swept]
             title = ", ".join(words) or name
             source = {**loaded.source, "property": name}
-            yield _variant(title, str(model), problem, loaded.inputs, source, starts)
+            drawn = narrowed(problem, where)
+            yield _variant(title, str(model), drawn, loaded.inputs, source, starts)
+
+
+def narrowed(problem: Problem, where: tuple[Term, ...]) -> Problem:
+    """Starts that are not drawn need no answer; what a start is worth does not depend on the others."""
+    if not where or any(is_reserved(name) for term in where for name in free_names(term)):
+        return problem
+    environment = problem.environment
+    initial = conjunction((environment.initial, *where))
+    return replace(problem, environment=replace(environment, initial=initial))
 
 
 def _load(model: Path, settings: Mapping[str, Any]) -> Loaded:
