@@ -53,7 +53,7 @@ class Plan:
     endings: tuple[Ending, ...]
     factors: tuple[tuple[Closure, ...], ...] | None
     flaw: str  # what is wrong with its constant probabilities
-    chosen: tuple[tuple[int, Any], ...]  # slots and possible values
+    chosen: tuple[tuple[int, Choice], ...]  # with their slots
     assuming: tuple[Closure, ...]
 
 
@@ -178,7 +178,7 @@ class Steps:
         if not plan.chosen:
             rows: Iterator[Row] = iter((row,))
         else:
-            rows = (self._with(plan, row, picks) for picks in product(*(v for _, v in plan.chosen)))
+            rows = (self._with(plan, row, picks) for picks in product(*(_values(c) for _, c in plan.chosen)))
         try:
             for extended in rows:
                 if all(holds(extended) for holds in plan.assuming):
@@ -220,7 +220,7 @@ class Steps:
             tuple(endings),
             factors,
             self._flaw(edges) if constant else "",
-            tuple((self.layout.slots[c.name], _values(c)) for edge in edges for c in edge.chosen),
+            tuple((self.layout.slots[c.name], c) for edge in edges for c in edge.chosen),
             tuple(self._closure(e.assuming) for e in edges if e.assuming != TRUE),
         )
 

@@ -14,7 +14,7 @@ from surefoot.compile.llvm.machine import Machine
 from surefoot.compile.llvm.memory import Memory
 from surefoot.compile.llvm.table import GROW_NODES, GROW_STATES, Field
 from surefoot.compile.simulation.draw import thresholds
-from surefoot.compile.simulation.node import NO_REWARD, OF_OUTCOMES, OF_STATE, PER_DECISION, PER_STEP
+from surefoot.compile.simulation.node import NO_REWARD, OF_OUTCOMES, OF_STATE, PER_DECISION, PER_STEP, UNKNOWN
 from surefoot.compile.simulation.watched import DECISIONS, STEPS, Watched
 from surefoot.compile.simulation.words import LANE_SIZE, Lane
 from surefoot.problem.term import Const
@@ -151,6 +151,7 @@ class Chain:
         kept = np.unique(np.concatenate([self._starts, current]), axis=0)
         self._seed_states(kept)
         lanes[active, Lane.STATE] = self._numbers(kept, current)
+        lanes[active, Lane.DECISION] = UNKNOWN  # it may be the place of a distribution
         memory[Field.NODE_COUNT] = self._first
 
 

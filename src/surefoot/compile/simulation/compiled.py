@@ -34,8 +34,8 @@ from surefoot.problem.problem import Problem
 from surefoot.problem.term import Term
 
 _LANES = 2048
-_MOST_STATES = 1 << 22  # that are remembered
-_MOST_NODES = 1 << 27  # words
+_MOST_STATES = 1 << 21  # that are remembered
+_MOST_NODES = 1 << 25  # words
 
 
 class Compiled:

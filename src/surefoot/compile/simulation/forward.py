@@ -19,9 +19,9 @@ from surefoot.compile.simulation.node import UNKNOWN, Node, at_node, get, has, p
 from surefoot.compile.simulation.words import LANE_SIZE, Lane
 from surefoot.problem.network import Activation, Affine, Array32, Network, Shape
 
-_ROWS = 16  # of a block: two vectors
+_ROWS = 16  # of a block: one vector, or as many as the machine needs for it
 _GROUP = 6  # outputs that are computed together
-_VECTOR = "<8 x float>"
+_VECTOR = f"<{_ROWS} x float>"
 _LAYER_SIZE = 5
 
 
@@ -75,7 +75,8 @@ def _affine() -> str:
     return "\n".join(
         [
             f"define internal void @affine({read} %x, {read} %w, {read} %b, ptr noalias nocapture %y,"
-            " i64 %inputs, i64 %groups, i1 %relu) nounwind {",
+            " i64 %inputs, i64 %groups, i1 %relu)"
+            f' nounwind "min-legal-vector-width"="{32 * _ROWS}" {{',
             "entry:",
             "  br label %group",
             "group:",
@@ -98,30 +99,26 @@ def _affine() -> str:
 
 def _splat(name: str, scalar: str) -> Iterator[str]:
     yield f"  %{name}i = insertelement {_VECTOR} poison, float {scalar}, i64 0"
-    yield f"  %{name} = shufflevector {_VECTOR} %{name}i, {_VECTOR} poison, <8 x i32> zeroinitializer"
+    yield f"  %{name} = shufflevector {_VECTOR} %{name}i, {_VECTOR} poison, <{_ROWS} x i32> zeroinitializer"
 
 
 def _inner() -> Iterator[str]:
     """One input: its product with the weight of each output, added to each sum."""
-    sums = [(t, h) for t in range(_GROUP) for h in range(2)]
     yield "inner:"
     yield "  %i = phi i64 [0, %group], [%i1, %inner]"
-    for t, h in sums:
-        yield f"  %a{t}_{h} = phi {_VECTOR} [zeroinitializer, %group], [%s{t}_{h}, %inner]"
+    for t in range(_GROUP):
+        yield f"  %a{t} = phi {_VECTOR} [zeroinitializer, %group], [%s{t}, %inner]"
     yield f"  %row = mul i64 %i, {_ROWS}"
     yield "  %xp = getelementptr float, ptr %x, i64 %row"
-    yield "  %xq = getelementptr float, ptr %xp, i64 8"
-    yield f"  %x0 = load {_VECTOR}, ptr %xp, align 4"
-    yield f"  %x1 = load {_VECTOR}, ptr %xq, align 4"
+    yield f"  %xv = load {_VECTOR}, ptr %xp, align 4"
     yield f"  %column = mul i64 %i, {_GROUP}"
     yield "  %wp = getelementptr float, ptr %wg, i64 %column"
     for t in range(_GROUP):
         yield f"  %wp{t} = getelementptr float, ptr %wp, i64 {t}"
         yield f"  %wl{t} = load float, ptr %wp{t}, align 4"
         yield from _splat(f"w{t}", f"%wl{t}")
-        for h in range(2):
-            yield f"  %p{t}_{h} = fmul {_VECTOR} %w{t}, %x{h}"
-            yield f"  %s{t}_{h} = fadd {_VECTOR} %a{t}_{h}, %p{t}_{h}"
+        yield f"  %p{t} = fmul {_VECTOR} %w{t}, %xv"
+        yield f"  %s{t} = fadd {_VECTOR} %a{t}, %p{t}"
     yield "  %i1 = add i64 %i, 1"
     yield "  %again = icmp slt i64 %i1, %inputs"
     yield "  br i1 %again, label %inner, label %done"
@@ -135,15 +132,13 @@ def _done() -> Iterator[str]:
         yield f"  %bp{t} = getelementptr float, ptr %b, i64 %o{t}"
         yield f"  %bl{t} = load float, ptr %bp{t}, align 4"
         yield from _splat(f"b{t}", f"%bl{t}")
+        yield f"  %t{t} = fadd {_VECTOR} %s{t}, %b{t}"
+        yield f"  %n{t} = fcmp olt {_VECTOR} %t{t}, zeroinitializer"
+        yield f"  %z{t} = select <{_ROWS} x i1> %n{t}, {_VECTOR} zeroinitializer, {_VECTOR} %t{t}"
+        yield f"  %r{t} = select i1 %relu, {_VECTOR} %z{t}, {_VECTOR} %t{t}"
         yield f"  %yr{t} = mul i64 %o{t}, {_ROWS}"
-        for h in range(2):
-            yield f"  %t{t}_{h} = fadd {_VECTOR} %s{t}_{h}, %b{t}"
-            yield f"  %n{t}_{h} = fcmp olt {_VECTOR} %t{t}_{h}, zeroinitializer"
-            yield f"  %z{t}_{h} = select <8 x i1> %n{t}_{h}, {_VECTOR} zeroinitializer, {_VECTOR} %t{t}_{h}"
-            yield f"  %r{t}_{h} = select i1 %relu, {_VECTOR} %z{t}_{h}, {_VECTOR} %t{t}_{h}"
-            yield f"  %yo{t}_{h} = add i64 %yr{t}, {8 * h}"
-            yield f"  %yp{t}_{h} = getelementptr float, ptr %y, i64 %yo{t}_{h}"
-            yield f"  store {_VECTOR} %r{t}_{h}, ptr %yp{t}_{h}, align 4"
+        yield f"  %yp{t} = getelementptr float, ptr %y, i64 %yr{t}"
+        yield f"  store {_VECTOR} %r{t}, ptr %yp{t}, align 4"
 
 
 def _network() -> Function:
