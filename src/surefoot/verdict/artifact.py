@@ -75,7 +75,7 @@ class AbstractState:
     start: bool
     unsafe: bool
     distance: int  # steps from a start
-    witness: State  # one of its states
+    witness: State | None  # one of its states, if one is known
 
 
 @dataclass(frozen=True, slots=True)

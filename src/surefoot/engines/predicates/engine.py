@@ -5,22 +5,25 @@ another if some state of the first has one, under an action that the policy may 
 the second; any action within the rounding error of the best output counts. If no unsafe abstract state can be
 reached from an abstract start the property holds (Proposition 3). The search from the starts is the paper's;
 how its tests are answered differs: where all states can be looked at once the exact relation is read off a
-table (`table`, `partition`).
+table (`tabulated`), otherwise each test of Algorithm 2 is a question to a solver (`asked`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from surefoot.encode.system import objection as encoding_objection
+from surefoot.engines.predicates.asked.expansion import TESTS
+from surefoot.engines.predicates.asked.refining import decide
+from surefoot.engines.predicates.asked.search import begin
 from surefoot.engines.predicates.graph import labels_of, tabulated_graph, trace_along
 from surefoot.engines.predicates.moves import Dynamics, dynamics
-from surefoot.engines.predicates.partition import Concrete, explore, sure
-from surefoot.engines.predicates.refinement import Abstraction, abstraction, refine
-from surefoot.engines.predicates.table import OutOfTime, Table, size, tabulate
+from surefoot.engines.predicates.tabulated.partition import Concrete, explore, sure
+from surefoot.engines.predicates.tabulated.refinement import Abstraction, abstraction, refine
+from surefoot.engines.predicates.tabulated.table import OutOfTime, Table, size, tabulate
 from surefoot.errors import SurefootError, Unsupported
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
@@ -43,6 +46,10 @@ class Predicates:
     """Keep to the given predicates: no refinement, and the whole reachable abstraction is built."""
     max_predicates: int = 300
     """Give up refining beyond so many."""
+    means: Literal["auto", "table", "cells"] = "auto"
+    """How steps are found: all states in a table, questions to the native solver, or the cheaper of both."""
+    tests: str = "guard exact"
+    """Which optional tests are asked: guard, relaxed, exact, relations, fixing."""
 
     def objection(self, problem: Problem) -> str | None:
         if not isinstance(problem.property, Never) or problem.property.steps is not None:
@@ -59,13 +66,37 @@ class Predicates:
                 model.expanded(predicate)
         except SurefootError as error:
             return str(error)
-        if size(model) > TABULATED:
-            return f"predicates looks at all states; there are more than {TABULATED}"
+        if (why := self._cannot_ask()) is not None:
+            return why
+        if self._has_table(model):
+            return None
+        if self.means == "table":
+            return f"predicates makes a table of up to {TABULATED} states; there are more"
+        try:
+            begin(model, self._tests(), Budget())
+        except SurefootError as error:
+            return str(error)
         return None
 
+    def _cannot_ask(self) -> str | None:
+        if self.means not in ("auto", "table", "cells"):
+            return f"predicates does not know the means `{self.means}`: auto, table or cells"
+        unknown = sorted(self._tests() - set(TESTS))
+        return f"predicates does not know the test `{unknown[0]}`: {', '.join(TESTS)}" if unknown else None
+
+    def _tests(self) -> frozenset[str]:
+        return frozenset(self.tests.replace(",", " ").split())
+
+    def _has_table(self, model: Dynamics) -> bool:
+        return self.means != "cells" and size(model) <= TABULATED
+
     def check(self, problem: Problem, budget: Budget) -> Verdict:
+        model = dynamics(problem)
         try:
-            return _tabulated(self, dynamics(problem), budget)
+            if self._has_table(model):
+                return _tabulated(self, model, budget)
+            tests, most = self._tests(), self.max_predicates
+            return decide(model, self.predicates, tests, budget, fixed=self.fixed, most=most)
         except OutOfTime:
             return Unknown(Reason.TIMEOUT, "the budget ended before all states were looked at")
         except Unsupported as why:

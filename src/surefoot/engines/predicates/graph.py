@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
@@ -10,8 +11,8 @@ import numpy as np
 from surefoot.encode.layout import value_of
 from surefoot.encode.unroll import state_kinds
 from surefoot.engines.predicates.moves import Dynamics, Step, domain
-from surefoot.engines.predicates.partition import Partition, Reached
-from surefoot.engines.predicates.table import Table
+from surefoot.engines.predicates.tabulated.partition import Partition, Reached
+from surefoot.engines.predicates.tabulated.table import Table
 from surefoot.errors import InvalidProblem
 from surefoot.problem.environment import Array, Bool
 from surefoot.problem.names import location_key
@@ -20,7 +21,7 @@ from surefoot.problem.term import Term
 from surefoot.verdict.artifact import AbstractGraph, AbstractState, Tests
 from surefoot.verdict.verdict import Trace
 
-Scalars = dict[str, int]
+Scalars = Mapping[str, int | Fraction]
 
 
 def as_state(dynamics: Dynamics, scalars: Scalars) -> State:
@@ -37,16 +38,29 @@ def labels_of(steps: Sequence[Step]) -> tuple[list[str], np.ndarray[tuple[int], 
 
 
 def abstract_state(
+    dynamics: Dynamics,
+    places: Sequence[int],
+    values: Sequence[bool],
+    witness: State | None,
+    *,
+    start: bool,
+    unsafe: bool,
+    distance: int,
+) -> AbstractState:
+    """`places`: the positions of the locations of those components that have several."""
+    several = [c for c in dynamics.problem.environment.components if len(c.locations) > 1]
+    named = tuple((c.name, c.locations[p]) for c, p in zip(several, places, strict=True))
+    return AbstractState(named, tuple(values), start, unsafe, distance, witness)
+
+
+def _of_member(
     dynamics: Dynamics, predicates: Sequence[Term], state: State, *, start: bool, unsafe: bool, distance: int
 ) -> AbstractState:
-    environment = dynamics.problem.environment
-    places = tuple(
-        (c.name, c.locations[state[location_key(c.name)]])
-        for c in environment.components
-        if len(c.locations) > 1
-    )
-    values = tuple(holds(dynamics.problem, state, p) for p in predicates)
-    return AbstractState(places, values, start, unsafe, distance, state)
+    """The abstract state of a state."""
+    several = (c for c in dynamics.problem.environment.components if len(c.locations) > 1)
+    places = [state[location_key(c.name)] for c in several]
+    values = [holds(dynamics.problem, state, p) for p in predicates]
+    return abstract_state(dynamics, places, values, state, start=start, unsafe=unsafe, distance=distance)
 
 
 def tabulated_graph(
@@ -57,7 +71,7 @@ def tabulated_graph(
     names, _ = labels_of(table.dynamics.steps)
     starts, unsafe = set(reached.starts.tolist()), set(reached.unsafe.tolist())
     states = tuple(
-        abstract_state(
+        _of_member(
             table.dynamics,
             given,
             as_state(table.dynamics, table.state(int(parts.member[cell]))),

@@ -51,6 +51,7 @@ class Dynamics:
     layout: Layout
     kinds: Kinds  # of everything that occurs
     chosen: tuple[str, ...]  # quantities that the environment picks
+    copies: tuple[str, ...]  # what it would pick on a step that fails
     outputs: tuple[str, ...]
     call: Call | None
     initial: Term
@@ -111,6 +112,7 @@ def dynamics(problem: Problem) -> Dynamics:
         system.layout,
         {**system.layout.kinds, **system.decision_kinds, **system.chosen_kinds, **system.escape_kinds},
         tuple(system.chosen_kinds),
+        tuple(system.escape_kinds),
         outputs,
         call,
         system.initial,

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.encode.expand import expand_scalar
-from surefoot.engines.predicates.columns import Column, Columns, Numbers
 from surefoot.engines.predicates.moves import Dynamics, scalar_terms
+from surefoot.engines.predicates.tabulated.columns import Column, Columns, Numbers
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Bool
 from surefoot.problem.term import Apply, Const, Op, Term, Var, free_names

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from surefoot.formats.result_json.values import exact_text, plain, value_to
+from surefoot.problem.semantics import State
 from surefoot.problem.show import show
 from surefoot.verdict.artifact import AbstractGraph, Invariant, Obligation, TippingPoint, Trial
 from surefoot.verdict.verdict import Proved, Verdict
@@ -77,6 +78,10 @@ def _obligation(obligation: Obligation, write: Write) -> dict[str, Any]:
     }
 
 
+def _values(state: State) -> dict[str, Any]:
+    return {name: value_to(value) for name, value in state.items()}
+
+
 def abstract_graph(found: AbstractGraph) -> dict[str, Any]:
     """States are numbered by their place in the list; truth values stand in the order of the predicates."""
     states = [
@@ -86,7 +91,7 @@ def abstract_graph(found: AbstractGraph) -> dict[str, Any]:
             "start": state.start,
             "unsafe": state.unsafe,
             "distance": state.distance,
-            "witness": {name: value_to(value) for name, value in state.witness.items()},
+            "witness": None if state.witness is None else _values(state.witness),
         }
         for state in found.states
     ]

@@ -14,11 +14,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from surefoot.engines.predicates.columns import Mask
 from surefoot.engines.predicates.graph import labels_of
-from surefoot.engines.predicates.partition import Partition, Reached, partition, reach, shortest
 from surefoot.engines.predicates.separate import about_states, comparisons, precondition, separate
-from surefoot.engines.predicates.table import Indices, Table
+from surefoot.engines.predicates.tabulated.columns import Mask
+from surefoot.engines.predicates.tabulated.partition import Partition, Reached, partition, reach, shortest
+from surefoot.engines.predicates.tabulated.table import Indices, Table
 from surefoot.problem.term import Term
 from surefoot.work.budget import Budget
 

@@ -17,9 +17,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.engines.predicates.columns import Column, Columns, Mask, Numbers, Spread
 from surefoot.engines.predicates.listed import listed
 from surefoot.engines.predicates.moves import Dynamics, domain
+from surefoot.engines.predicates.tabulated.columns import Column, Columns, Mask, Numbers, Spread
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Bool
 from surefoot.problem.meaning.inference import round_to_float32

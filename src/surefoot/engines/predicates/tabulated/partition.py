@@ -14,8 +14,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.engines.predicates.columns import Mask
-from surefoot.engines.predicates.table import Indices, Table
+from surefoot.engines.predicates.tabulated.columns import Mask
+from surefoot.engines.predicates.tabulated.table import Indices, Table
 from surefoot.problem.term import Term
 
 Ids: TypeAlias = NDArray[np.int64]

@@ -1,0 +1,293 @@
+"""Abstract paths made concrete, or told to be spurious and why (after Vinzent, Sharma, Hoffmann, AAAI 2023).
+
+A start is looked for from which the steps of the path are possible as far as the policy does not matter. From
+there the run is followed exactly. Where it cannot go on there is a dead end, and a point that was found for
+the abstract step: a guard, the update or the policy tells the two apart, and so does the new predicate. For
+the policy it is a bound of one variable, at the place where the policy changes its mind on the way from one
+point to the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import floor
+
+from surefoot.encode.expand import expand_scalar
+from surefoot.encode.layout import value_of
+from surefoot.engines.predicates.asked.cubes import (
+    Cube,
+    atoms_of,
+    composed,
+    ends,
+    joined,
+    meet,
+    whole_names,
+)
+from surefoot.engines.predicates.asked.expansion import Expansion, Key
+from surefoot.engines.predicates.asked.search import Goal, Reached, Search
+from surefoot.engines.predicates.asked.space import Point
+from surefoot.engines.predicates.asked.ways import Way, moved, satisfies, tidy
+from surefoot.engines.predicates.graph import as_state
+from surefoot.engines.predicates.moves import scalar_terms
+from surefoot.engines.predicates.separate import about_states, comparisons, precondition
+from surefoot.problem.environment import Bool
+from surefoot.problem.meaning.evaluate import Undefined, evaluate
+from surefoot.problem.semantics import Move, State
+from surefoot.problem.term import Term, Var
+from surefoot.query.linear import Linear, constant, plus, scaled, variable
+from surefoot.verdict.verdict import Trace
+
+POINTS = 32  # on the way from one point to another
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run along the whole path: points (state and what is chosen in it), ways, and what it comes to."""
+
+    points: tuple[Point, ...]
+    ways: tuple[Way, ...]
+    goal: Goal
+
+
+@dataclass(frozen=True, slots=True)
+class Spurious:
+    """Why the path cannot be run, and the predicate (as the model writes it, and over scalars) against it."""
+
+    why: str
+    shown: Term
+    condition: Term
+
+
+def examine(search: Search, reached: Reached, key: Key) -> Run | Spurious | str:
+    """A run along the path to an unsafe abstract state, a predicate against it, or why there is neither."""
+    keys, numbers = reached.path(key)
+    goal, unsafe = reached.unsafe[key]
+    taken = [search.expansion.ways[n] for n in numbers]
+    point = _start(search, keys, taken, goal)
+    if point is None:
+        return "no start was found for an abstract path"
+    points: list[Point] = []
+    for place, way in enumerate(taken):
+        going = _step(search.expansion, point, way, keys[place + 1])
+        if going is None:
+            witness = _witness(search.expansion, keys[place], numbers[place], keys[place + 1])
+            if witness is None:
+                return "an abstract step could not be decided"
+            return _against(search, point, witness, way, keys[place + 1])
+        points.append(going)
+        point = {**going, **moved(going, way)}
+    if not _holds(search.expansion, point, goal.cube):
+        if unsafe is None:
+            return "an abstract state could not be decided"
+        return _separated(search, "unsafe", point, unsafe, [*search.dynamics.bad, *search.dynamics.trouble])
+    return Run((*points, point), tuple(taken), goal)
+
+
+def _start(search: Search, keys: Sequence[Key], taken: Sequence[Way], goal: Goal) -> Point | None:
+    """A start from which the path is possible as far as possible, whatever the policy does."""
+    expansion = search.expansion
+    ladder = list(_ladder(expansion, keys, taken, goal))
+    if search.starts is not None:
+        able = [p for p in search.starts if expansion.key(p) == keys[0]]
+        full = [{**{n: _low(expansion, n) for n in expansion.space.names}, **p} for p in able]
+        best = max(full, key=lambda p: sum(_inside(p, cubes) for cubes in ladder), default=None)
+        return best
+    first = _initial(search, keys[0])
+    chains = [first]
+    for cubes in ladder:
+        chains.append(meet(chains[-1], cubes, expansion.kinds))
+    asked = [(n, c) for n, several in enumerate(chains) for c in several]
+    replies = expansion.space.ask("path", [c for _, c in asked])
+    found = [(n, r.point) for (n, _), r in zip(asked, replies, strict=True) if r.point is not None]
+    return max(found, key=lambda f: f[0])[1] if found else None
+
+
+def _initial(search: Search, key: Key) -> list[Cube]:
+    expansion = search.expansion
+    starts = [w.cube for w in expansion.ways[expansion.moves :]]
+    return meet(expansion.cubes(key), starts, expansion.kinds)
+
+
+def _ladder(
+    expansion: Expansion, keys: Sequence[Key], taken: Sequence[Way], goal: Goal
+) -> Iterator[list[Cube]]:
+    """What each step, and at last the goal, demands of the first state; values are chosen once for all."""
+    after: dict[str, Linear] = {n: variable(n) for n in expansion.kinds}
+    for place, way in enumerate(taken):
+        here = meet([way.guard], expansion.cubes(keys[place]), expansion.kinds)
+        yield _traced(here, after, expansion)
+        after = {**after, **{n: _composed(v, after) for n, v in way.after.items()}}
+    last = meet([goal.cube], expansion.cubes(keys[-1]), expansion.kinds)
+    yield _traced(last, after, expansion)
+
+
+def _traced(cubes: Sequence[Cube], after: dict[str, Linear], expansion: Expansion) -> list[Cube]:
+    """Cubes over a later state as cubes over the first one; outputs of the network do not count."""
+    found = []
+    outputs = set(expansion.space.outputs)
+    for cube in cubes:
+        plain = [a for a in atoms_of(cube) if not outputs & {n for n, _ in a.linear.coefficients}]
+        rows = Cube({}, tuple(plain))
+        if (made := composed(rows, after, expansion.kinds)) is not None:
+            found.append(made)
+    return found
+
+
+def _composed(linear: Linear, after: dict[str, Linear]) -> Linear:
+    total = constant(linear.constant)
+    for name, factor in linear.coefficients:
+        total = plus(total, scaled(after[name], factor))
+    return total
+
+
+def _low(expansion: Expansion, name: str) -> Fraction:
+    low, _ = ends(name, Cube({}, ()), expansion.kinds)
+    return Fraction(0) if low is None else low
+
+
+def _inside(point: Point, cubes: Sequence[Cube]) -> bool:
+    return any(satisfies(point, c) for c in cubes)
+
+
+def _fixed(expansion: Expansion, point: Point) -> Cube:
+    """The state of a point, whatever is chosen in it."""
+    own = [n for n in expansion.space.names if n in expansion.scalars]
+    return Cube({n: (point[n], point[n]) for n in own}, ())
+
+
+def _step(expansion: Expansion, point: Point, way: Way, target: Key) -> Point | None:
+    """The point with values chosen so that the way leads to an abstract state; None if it does not."""
+    here = meet([_fixed(expansion, point)], [way.cube], expansion.kinds)
+    there = [c for t in expansion.cubes(target) if (c := composed(t, way.after, expansion.kinds)) is not None]
+    replies = expansion.space.ask("run", meet(here, there, expansion.kinds))
+    return next((r.point for r in replies if r.point is not None), None)
+
+
+def _holds(expansion: Expansion, point: Point, cube: Cube) -> bool:
+    both = joined(_fixed(expansion, point), cube, expansion.kinds)
+    return both is not None and expansion.space.ask("run", [both])[0].point is not None
+
+
+def _witness(expansion: Expansion, source: Key, way: int, target: Key) -> Point | None:
+    several = expansion.witnesses.get((source, way), ())
+    return next((w.point for w in several if w.target == target), None)
+
+
+def _against(search: Search, stuck: Point, going: Point, way: Way, target: Key) -> Spurious | str:
+    """The first reason that applies: the guard, where the step leads, what the policy picks."""
+    expansion, dynamics = search.expansion, search.dynamics
+    step = dynamics.steps[way.step]
+    fixed = _fixed(expansion, stuck)
+    if joined(fixed, way.guard, expansion.kinds) is None:
+        return _separated(search, "guard", stuck, going, [step.guard, *step.after.values()])
+    after = {**stuck, **moved(stuck, way)}
+    wrong = [p for p, bit in zip(expansion.predicates, target.bits, strict=True) if p.at(after) != bit]
+    if wrong:
+        terms = [precondition(p.condition, step.after) for p in wrong]
+        return _separated(search, "transition", stuck, going, terms)
+    return _policy(search, stuck, going, way)
+
+
+def _separated(
+    search: Search, why: str, first: Point, second: Point, terms: Sequence[Term]
+) -> Spurious | str:
+    """The first comparison that has another value in the two states, or a bound between them."""
+    dynamics = search.dynamics
+    parts = [c for t in terms for c in comparisons(t)]
+    for candidate in about_states(dynamics, parts):
+        try:
+            values = [evaluate(candidate, _values(search, p)) for p in (first, second)]
+        except Undefined:
+            continue
+        if values[0] != values[1]:
+            condition = tidy(dynamics, candidate)
+            return Spurious(why, expand_scalar(condition, scalar_terms(dynamics.layout)), condition)
+    return _bounded(search, why, first, second)
+
+
+def _values(search: Search, point: Point) -> dict[str, object]:
+    """A state as the reference semantics has it."""
+    kinds, whole = search.dynamics.layout.kinds, whole_names(search.dynamics.kinds)
+    return {
+        n: bool(point[n]) if isinstance(kinds[n], Bool) else int(point[n]) if n in whole else point[n]
+        for n in search.dynamics.scalars
+    }
+
+
+def _bounded(search: Search, why: str, first: Point, second: Point) -> Spurious | str:
+    """A bound between two states, of the variable in which they differ most for its range."""
+    names = [n for n in search.dynamics.scalars if first[n] != second[n]]
+    if not names:
+        return "two points cannot be told apart"
+    name = max(names, key=lambda n: abs(first[n] - second[n]) / _width(search.expansion, n))
+    return _bound(search, why, name, (first[name] + second[name]) / 2)
+
+
+def _width(expansion: Expansion, name: str) -> Fraction:
+    low, high = ends(name, Cube({}, ()), expansion.kinds)
+    return max(Fraction(1, 10**6), (high or Fraction(0)) - (low or Fraction(0)))
+
+
+def _bound(search: Search, why: str, name: str, value: Fraction) -> Spurious:
+    kind, term = search.dynamics.layout.kinds[name], scalar_terms(search.dynamics.layout)[name]
+    if isinstance(kind, Bool):
+        return Spurious(why, term, Var(name))
+    whole = name in whole_names(search.dynamics.kinds)
+    near = Fraction(floor(value)) if whole else value.limit_denominator(1000)
+    return Spurious(why, term <= near, Var(name) <= near)
+
+
+def _policy(search: Search, stuck: Point, going: Point, way: Way) -> Spurious | str:
+    """Change one variable after the other into that of the other point until the policy picks the action."""
+    expansion, names = search.expansion, search.dynamics.scalars
+    order = sorted(
+        (n for n in names if stuck[n] != going[n]),
+        key=lambda n: -abs(stuck[n] - going[n]) / _width(expansion, n),
+    )
+    corners: list[dict[str, Fraction]] = [dict(stuck)]
+    for name in order:
+        corners.append({**corners[-1], name: going[name]})
+    picks = _picked(expansion, corners, way)
+    turn = next((n for n, picked in enumerate(picks) if picked), None)
+    if turn is None or turn == 0:
+        return _bounded(search, "policy", stuck, going)
+    name, low, high = order[turn - 1], corners[turn - 1][order[turn - 1]], going[order[turn - 1]]
+    whole = whole_names(expansion.kinds)
+    while abs(high - low) > 1:
+        share = Fraction(1, POINTS)
+        steps = [low + (high - low) * i * share for i in range(1, POINTS)]
+        if name in whole:
+            steps = sorted({Fraction(floor(s)) for s in steps} - {low, high}, reverse=high < low)
+        if not steps:
+            break
+        picks = _picked(expansion, [{**corners[turn], name: s} for s in steps], way)
+        first = next((i for i, picked in enumerate(picks) if picked), len(steps))
+        low, high = steps[first - 1] if first else low, steps[first] if first < len(steps) else high
+        if name not in whole:
+            break
+    return _bound(search, "policy", name, min(low, high) if name in whole else (low + high) / 2)
+
+
+def _picked(expansion: Expansion, points: Sequence[dict[str, Fraction]], way: Way) -> list[bool]:
+    """Whether the policy may pick what the way needs, point by point."""
+    outputs = set(expansion.space.outputs)
+    rows = tuple(a for a in way.cube.rows if outputs & {n for n, _ in a.linear.coefficients})
+    cubes = [Cube(_fixed(expansion, p).box, rows) for p in points]
+    return [reply.possible for reply in expansion.space.ask("run", cubes)]
+
+
+def as_trace(search: Search, run: Run) -> Trace:
+    """The run as the reference semantics has it; whether it is one is decided elsewhere."""
+    dynamics = search.dynamics
+    states: list[State] = []
+    moves: list[Move] = []
+    for place, point in enumerate(run.points):
+        values = {f"{n}@0": v for n, v in point.items()}
+        states.append(as_state(dynamics, point))
+        if place < len(run.ways):
+            leap = dynamics.steps[run.ways[place].step].leap
+            chosen = {n: value_of(k, t, values, 0, False) for n, k, t in leap.chosen}
+            moves.append(Move(leap.transition, leap.outcomes, chosen))
+    return Trace(tuple(states), tuple(moves))

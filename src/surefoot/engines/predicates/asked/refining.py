@@ -1,0 +1,145 @@
+"""Refinement where states are too many to be looked at: search, examine a path, add a predicate, go on.
+
+Ends with a closed set of abstract states, with a run that the reference semantics makes, or with the reason
+why there is neither and the abstraction as far as it was built.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from surefoot.encode.concrete import Candidate, concretise
+from surefoot.engines.predicates.asked.attack import attack
+from surefoot.engines.predicates.asked.expansion import Key
+from surefoot.engines.predicates.asked.paths import Run, as_trace, examine
+from surefoot.engines.predicates.asked.search import Reached, Search, begin
+from surefoot.engines.predicates.asked.ways import moved, predicate
+from surefoot.engines.predicates.graph import abstract_state, as_state
+from surefoot.engines.predicates.moves import Dynamics
+from surefoot.errors import InvalidProblem
+from surefoot.problem.property import Never
+from surefoot.problem.semantics import State, holds
+from surefoot.problem.show import show
+from surefoot.problem.term import Term
+from surefoot.verdict.artifact import AbstractGraph
+from surefoot.verdict.verdict import Holds, Reason, Trace, Unknown, Vacuous, Verdict, Violated
+from surefoot.verdict.words import counted
+from surefoot.work.budget import Budget
+
+SHARE, LONGEST = 0.1, 60.0  # of the time, for runs that are tried first
+
+
+def decide(
+    dynamics: Dynamics,
+    given: Sequence[Term],
+    tests: frozenset[str],
+    budget: Budget,
+    *,
+    fixed: bool,
+    most: int,
+) -> Verdict:
+    """The verdict on `never`, with the abstract graph beside it."""
+    search = begin(dynamics, tests, budget)
+    for shown in given:
+        search.expansion.add(predicate(dynamics, shown, dynamics.expanded(shown)))
+    refinements: list[tuple[str, Term]] = []
+    attacked = None if fixed else attack(search, budget, SHARE * min(budget.remaining(), LONGEST))
+    while True:
+        reached = search.run(budget, to_the_end=fixed)
+        graph = abstract_graph(search, reached, refinements)
+        if budget.spent():
+            sizes = counted(len(search.expansion.predicates), "predicate")
+            return Unknown(Reason.TIMEOUT, f"the budget ended with {sizes}", artifact=graph)
+        if attacked is not None:
+            return Violated(attacked, artifact=graph)
+        if reached.complete and not reached.starts:
+            return Vacuous("there is no start state")
+        if not reached.unsafe:
+            return _holds(dynamics, graph)
+        goal = min(reached.unsafe, key=lambda k: (reached.distance[k], k.places, k.bits))
+        found = examine(search, reached, goal)
+        if isinstance(found, Run):
+            return _run(search, found, graph)
+        if isinstance(found, str):
+            return Unknown(Reason.INCOMPLETE, found, artifact=graph)
+        if fixed:
+            unsafe = f"{len(reached.unsafe)} of {counted(len(graph.states), 'abstract state')} are unsafe"
+            what = f"{unsafe}, and a path to one is spurious ({found.why}); leave out --fixed to refine"
+            return Unknown(Reason.INCOMPLETE, what, artifact=graph)
+        if len(search.expansion.predicates) >= most:
+            return Unknown(Reason.INCOMPLETE, f"there are {most} predicates", artifact=graph)
+        if any(p.condition == found.condition for p in search.expansion.predicates):
+            what = f"the predicate `{show(found.shown)}` does not remove a spurious path"
+            return Unknown(Reason.INCOMPLETE, what, artifact=graph)
+        refinements.append((found.why, found.shown))
+        search.expansion.add(predicate(dynamics, found.shown, found.condition))
+
+
+def _holds(dynamics: Dynamics, graph: AbstractGraph) -> Verdict:
+    if dynamics.doubts:
+        return Unknown(Reason.NUMERICS, "; ".join(dynamics.doubts), artifact=graph)
+    sizes = f"{counted(len(graph.states), 'state')} and {counted(len(graph.predicates), 'predicate')}"
+    how = f"by a predicate abstraction with {sizes}"
+    return Holds(None, "predicates", as_asked=True, how=how, artifact=graph)
+
+
+def _run(search: Search, found: Run, graph: AbstractGraph) -> Verdict:
+    """A run to a bad state that the reference makes is a violation; to an error of the model, no answer."""
+    if not found.goal.bad:
+        what = "a run comes to a state in which the model has no value, or leaves the range of a variable"
+        return Unknown(Reason.INCOMPLETE, what, artifact=graph)
+    problem, claimed = search.dynamics.problem, as_trace(search, found)
+    trace = concretise(problem, Candidate(claimed.states[0], claimed.moves))
+    assert isinstance(problem.property, Never)
+    try:
+        if isinstance(trace, Trace) and holds(problem, trace.states[-1], problem.property.bad):
+            return Violated(trace, artifact=graph)
+    except InvalidProblem as error:
+        trace = str(error)
+    why = trace if isinstance(trace, str) else "its last state is not bad"
+    what = f"a bad state may be reached, but not in the reference evaluation: {why}"
+    return Unknown(Reason.NUMERICS, what, artifact=graph)
+
+
+def abstract_graph(
+    search: Search, reached: Reached, refinements: Sequence[tuple[str, Term]]
+) -> AbstractGraph:
+    """The abstract states that were met, each with a state of its own where one is known."""
+    expansion = search.expansion
+    known = _witnesses(search)
+    shown = tuple(p.shown for p in expansion.predicates)
+    number = {key: i for i, key in enumerate(reached.before)}
+    starts = set(reached.starts)
+    states = tuple(
+        abstract_state(
+            search.dynamics,
+            key.places,
+            key.bits,
+            known.get(key),
+            start=key in starts,
+            unsafe=key in reached.unsafe,
+            distance=reached.distance[key],
+        )
+        for key in number
+    )
+    edges = tuple((number[s], label, number[t]) for s, label, t in reached.edges if t in number)
+    tests = tuple(expansion.space.tests.values())
+    exact = {"exact"} <= expansion.tests
+    return AbstractGraph(
+        shown, states, edges, "cells", exact, tests, tuple(refinements), complete=reached.complete
+    )
+
+
+def _witnesses(search: Search) -> dict[Key, State]:
+    expansion = search.expansion
+    found: dict[Key, State] = {}
+    for several in expansion.witnesses.values():
+        for witness in several:
+            way = expansion.ways[witness.way]
+            if witness.way < expansion.moves and witness.source not in found:
+                found[witness.source] = as_state(search.dynamics, witness.point)
+            if witness.target not in found:
+                found[witness.target] = as_state(search.dynamics, moved(witness.point, way))
+    for point in search.starts or ():
+        found.setdefault(expansion.key(point), as_state(search.dynamics, point))
+    return found

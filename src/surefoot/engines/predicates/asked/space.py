@@ -1,0 +1,181 @@
+"""Questions about single steps, answered in batches by the native solver's `cells`.
+
+The network is asked as a function of all scalars: a node in front picks what it reads, so that guards,
+predicates and updates over other variables are rows over the same inputs. Every test of Algorithm 2 is a box
+with rows; relaxed tests forget that variables are whole. Answers other than "impossible" count as possible.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import lcm
+
+import numpy as np
+
+from surefoot.encode.interval import Kinds
+from surefoot.engines.predicates.asked.cubes import Cube, ends, whole_names
+from surefoot.engines.predicates.moves import Dynamics
+from surefoot.errors import Unsupported
+from surefoot.network.outward import Array
+from surefoot.problem.network import Affine, Network, Node, Pick, dense, frozen, frozen_indices, renumbered
+from surefoot.problem.term import Apply, Const, Op, Term, Var
+from surefoot.query.formula import Relation
+from surefoot.query.linear import Linear, linearise, scaled, variable
+from surefoot.solve.native.cells import Outcome, Questions, System, answer
+from surefoot.verdict.artifact import Tests
+from surefoot.work.budget import Budget
+
+LARGEST = 2.0**52
+SECONDS_EACH = 5.0  # for a question that needs a search of its own
+Point = Mapping[str, Fraction]
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """Whether some point satisfies a cube: `possible` unless it is refuted; a point where one was found."""
+
+    possible: bool
+    point: Point | None
+
+
+IMPOSSIBLE = Reply(False, None)
+
+
+@dataclass(slots=True)
+class Space:
+    """What questions are asked of, and how many were."""
+
+    names: tuple[str, ...]
+    kinds: Kinds
+    outputs: tuple[str, ...]
+    network: Network
+    budget: Budget
+    tests: dict[str, Tests] = field(default_factory=dict)
+
+    def ask(self, kind: str, cubes: Sequence[Cube], *, relaxed: bool = False) -> list[Reply]:
+        """One reply for each cube."""
+        if not cubes:
+            return []
+        begun = self.budget.elapsed()
+        found = answer(self._questions(cubes, relaxed), self._quiet(), seconds_each=SECONDS_EACH)
+        replies = []
+        for number in range(len(cubes)):
+            point = found.witness(number)
+            named = None if point is None else dict(zip(self.names, point, strict=True))
+            replies.append(Reply(bool(found.outcomes[number] != Outcome.UNSAT), named))
+        yes = sum(r.possible for r in replies)
+        old = self.tests.get(kind, Tests(kind, 0, 0, 0.0))
+        seconds = old.seconds + self.budget.elapsed() - begun
+        self.tests[kind] = Tests(kind, old.number + len(cubes), old.possible + yes, seconds)
+        return replies
+
+    def _quiet(self) -> Budget:
+        return Budget(self.budget.remaining(), self.budget.seed)
+
+    def _questions(self, cubes: Sequence[Cube], relaxed: bool) -> Questions:
+        low, high = np.empty((len(cubes), len(self.names))), np.empty((len(cubes), len(self.names)))
+        systems: dict[tuple[int, bytes, bytes], tuple[int, System]] = {}
+        number, offsets = [], []
+        for place, cube in enumerate(cubes):
+            for column, name in enumerate(self.names):
+                below, above = ends(name, cube, self.kinds)
+                assert below is not None
+                assert above is not None
+                low[place, column], high[place, column] = _outward(below, -1), _outward(above, 1)
+            system, limits = self._system(cube)
+            key = (len(limits), system.coefficients.tobytes(), system.strict.tobytes())
+            number.append(systems.setdefault(key, (len(systems), system))[0])
+            offsets.append(limits)
+        most = max(map(len, offsets))
+        padded = np.full((len(cubes), most), np.inf)
+        for line, limits in enumerate(offsets):
+            padded[line, : len(limits)] = limits
+        inside = whole_names(self.kinds)
+        whole = np.array([n in inside and not relaxed for n in self.names], dtype=np.bool_)
+        distinct = tuple(s for _, s in systems.values())
+        return Questions(self.network, low, high, whole, distinct, np.array(number, dtype=np.int64), padded)
+
+    def _system(self, cube: Cube) -> tuple[System, list[float]]:
+        columns = {n: i for i, n in enumerate((*self.names, *self.outputs))}
+        rows: list[Array] = []
+        strict: list[bool] = []
+        limits: list[float] = []
+        for atom in cube.rows:
+            signs = (1, -1) if atom.relation is Relation.EQ else (1,)
+            for sign in signs:
+                row, limit = _row(scaled(atom.linear, Fraction(sign)), columns)
+                rows.append(row)
+                limits.append(limit)
+                strict.append(atom.relation is Relation.LT)
+        matrix = np.array(rows).reshape(len(rows), len(columns))
+        return System(matrix, np.array(strict, dtype=np.bool_)), limits
+
+
+def _row(linear: Linear, columns: Mapping[str, int]) -> tuple[Array, float]:
+    """Coefficients and limit as whole numbers, so that float64 holds them exactly."""
+    up = lcm(linear.constant.denominator, *(c.denominator for _, c in linear.coefficients))
+    row = np.zeros(len(columns))
+    for name, factor in linear.coefficients:
+        row[columns[name]] = float(factor * up)
+    limit = float(-linear.constant * up)
+    if max(abs(limit), float(np.abs(row).max(initial=0.0))) > LARGEST:
+        raise Unsupported("a comparison has numbers of more than 52 bits")
+    return row, limit
+
+
+def _outward(end: Fraction, side: int) -> float:
+    """The end itself, or the next float beyond it."""
+    near = float(end)
+    if (near > end and side < 0) or (near < end and side > 0):
+        near = float(np.nextafter(near, side * np.inf))
+    return near
+
+
+def space(dynamics: Dynamics, budget: Budget) -> Space:
+    """`Unsupported` where a variable has no bounds, or the network reads what is not linear."""
+    names = tuple(n for n in dynamics.kinds if n not in dynamics.outputs and not _is_selector(dynamics, n))
+    empty = Cube({}, ())
+    for name in names:
+        if None in ends(name, empty, dynamics.kinds):
+            raise Unsupported(f"`{name}` has no bounds", fix="give it some")
+    if dynamics.call is None:
+        network = dense([(np.zeros((1, len(names))), np.zeros(1))])
+        return Space(names, dynamics.kinds, ("no output",), network, budget)
+    front = _front(dynamics.call.inputs, names)
+    nodes = (front, *(renumbered(node, 1) for node in dynamics.call.network.nodes))
+    network = Network(len(names), nodes, name=dynamics.call.network.name)
+    return Space(names, dynamics.kinds, dynamics.outputs, network, budget)
+
+
+def _is_selector(dynamics: Dynamics, name: str) -> bool:
+    """The quantity that says which output is the best is a number in every step."""
+    return name not in dynamics.layout.kinds and name not in dynamics.chosen and name not in dynamics.copies
+
+
+def _front(inputs: tuple[Term, ...], names: tuple[str, ...]) -> Node:
+    """What the network reads of all scalars."""
+    if all(isinstance(t, Var) for t in inputs):
+        return Pick(0, frozen_indices([names.index(t.name) for t in inputs if isinstance(t, Var)]))
+    weights, bias = np.zeros((len(inputs), len(names))), np.zeros(len(inputs))
+    for row, term in enumerate(inputs):
+        linear = _linear(term)
+        for name, factor in linear.coefficients:
+            weights[row, names.index(name)] = _single(factor)
+        bias[row] = _single(linear.constant)
+    return Affine(0, frozen(weights), frozen(bias))
+
+
+def _linear(term: Term) -> Linear:
+    match term:
+        case Apply(Op.ITE, (Var(name), Const(1), Const(0))):  # a truth value as a number
+            return variable(name)
+        case _:
+            return linearise(term)
+
+
+def _single(value: Fraction) -> float:
+    if Fraction(float(np.float32(float(value)))) != value:
+        raise Unsupported("the network reads a term whose coefficients are not float32 numbers")
+    return float(value)

@@ -1,0 +1,165 @@
+"""Steps and predicates as cubes: what a batch of questions needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from surefoot.encode.interval import Kinds
+from surefoot.engines.predicates.asked.cubes import (
+    MOST,
+    Cube,
+    atoms_of,
+    composed,
+    cube_of,
+    cubes,
+    formula,
+    joined,
+    meet,
+    numbers,
+    of_formula,
+    whole_names,
+)
+from surefoot.engines.predicates.asked.space import Point
+from surefoot.engines.predicates.moves import Dynamics
+from surefoot.errors import Unsupported
+from surefoot.problem.environment import Bool, Int, Real
+from surefoot.problem.term import Term, Var
+from surefoot.query.formula import Atom, Relation, holds, sharpen
+from surefoot.query.linear import Linear, as_term, scaled, variable
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One linear case of a step: where it is possible, and what it does."""
+
+    step: int  # position among the steps
+    label: str
+    cube: Cube  # state, chosen values and outputs
+    guard: Cube  # the same without outputs
+    after: Mapping[str, Linear]
+
+
+@dataclass(frozen=True, slots=True)
+class Predicate:
+    shown: Term  # as the model writes it
+    condition: Term  # over scalars
+    yes: tuple[Cube, ...]
+    no: tuple[Cube, ...]
+
+    def cubes(self, value: bool) -> tuple[Cube, ...]:
+        return self.yes if value else self.no
+
+    def at(self, point: Point) -> bool:
+        return any(satisfies(point, cube) for cube in self.yes)
+
+
+def tidy(dynamics: Dynamics, condition: Term) -> Term:
+    """The condition as one comparison with a constant, if it is one: `2 * x + y <= 7`."""
+    kinds = dynamics.layout.kinds
+    found = sharpen(formula(condition, kinds), whole_names(kinds))
+    if not isinstance(found, Atom) or found.relation is not Relation.LE:
+        return condition
+    left = found.linear
+    if all(c < 0 for _, c in left.coefficients):  # at least, rather than at most minus something
+        return as_term(scaled(Linear(left.coefficients), Fraction(-1))) >= left.constant
+    return as_term(Linear(left.coefficients)) <= -left.constant
+
+
+def predicate(dynamics: Dynamics, shown: Term, condition: Term) -> Predicate:
+    kinds = dynamics.layout.kinds
+    return Predicate(shown, condition, cubes(condition, kinds), cubes(~condition, kinds))
+
+
+def satisfies(point: Point, cube: Cube) -> bool:
+    return all(holds(_value(atom.linear, point), atom.relation) for atom in atoms_of(cube))
+
+
+def _value(linear: Linear, point: Point) -> Fraction:
+    return linear.constant + sum((c * point[n] for n, c in linear.coefficients), Fraction(0))
+
+
+def moved(point: Point, way: Way) -> dict[str, Fraction]:
+    """The next state."""
+    return {name: _value(linear, point) for name, linear in way.after.items()}
+
+
+def ways(dynamics: Dynamics) -> tuple[Way, ...]:
+    """Every linear case of every step."""
+    kinds, found = dynamics.kinds, []
+    for number, step in enumerate(dynamics.steps):
+        guards: list[Cube] = list(cubes(step.guard, kinds))
+        cases = _cases(dynamics, step.after, guards)
+        picks = cubes(step.choice, kinds)
+        for guard, after in cases:
+            for pick in picks:
+                if (cube := joined(guard, pick, kinds)) is not None:
+                    found.append(Way(number, step.label, cube, without(cube, dynamics.outputs), after))
+    return tuple(found)
+
+
+def _cases(
+    dynamics: Dynamics, after: Mapping[str, Term], guards: Sequence[Cube]
+) -> list[tuple[Cube, dict[str, Linear]]]:
+    """The update case by case, and only where the next values are within their ranges."""
+    kinds = dynamics.kinds
+    found: list[tuple[Cube, dict[str, Linear]]] = [(g, {}) for g in guards]
+    for name, term in after.items():
+        if term == Var(name):
+            found = [(cube, {**values, name: variable(name)}) for cube, values in found]
+            continue
+        options = [
+            (alternative, value)
+            for condition, value in numbers(term, kinds)
+            for alternative in of_formula(sharpen(condition, whole_names(kinds)), kinds)
+        ]
+        found = [
+            (inside, {**values, name: value})
+            for cube, values in found
+            for alternative, value in options
+            if (both := joined(cube, alternative, kinds)) is not None
+            and (inside := _inside(both, name, value, kinds)) is not None
+        ]
+        if len(found) > MOST:
+            raise Unsupported("a step has too many cases for predicate abstraction")
+    return found
+
+
+def _inside(cube: Cube, name: str, value: Linear, kinds: Kinds) -> Cube | None:
+    """Where the new value is one of its variable's range."""
+    match kinds[name]:
+        case Bool():
+            bounds: tuple[int | Fraction | None, int | Fraction | None] = (0, 1)
+        case Int(low, high) | Real(low, high):
+            bounds = (low, high)
+    ends = tuple(None if end is None else Fraction(end) for end in bounds)
+    within = composed(Cube({name: (ends[0], ends[1])}, ()), {name: value}, kinds)
+    return None if within is None else joined(cube, within, kinds)
+
+
+def without(cube: Cube, names: Iterable[str]) -> Cube:
+    """The comparisons that do not mention these names."""
+    left = set(names)
+    kept: list[Atom] = [a for a in atoms_of(cube) if not left & {n for n, _ in a.linear.coefficients}]
+    return cube_of(kept)
+
+
+def located(dynamics: Dynamics, places: Mapping[str, int]) -> Cube:
+    """The states with these locations."""
+    return Cube({name: (Fraction(p), Fraction(p)) for name, p in places.items()}, ())
+
+
+def before(predicate: Predicate, value: bool, way: Way, kinds: Kinds) -> list[Cube]:
+    """Where the predicate has this value after the step."""
+    several = (composed(cube, way.after, kinds) for cube in predicate.cubes(value))
+    return [cube for cube in several if cube is not None]
+
+
+def narrowed(here: Sequence[Cube], more: Sequence[Cube], kinds: Kinds) -> list[Cube]:
+    return meet(here, more, kinds) if here else []
+
+
+def alternatives(terms: Iterable[Term], kinds: Kinds) -> tuple[Cube, ...]:
+    """The alternatives of several conditions of which one holds."""
+    return tuple(cube for term in terms for cube in cubes(term, kinds))

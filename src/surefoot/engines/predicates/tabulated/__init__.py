@@ -1,0 +1,1 @@
+"""Abstractions of systems whose states can all be looked at."""

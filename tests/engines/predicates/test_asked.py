@@ -1,0 +1,117 @@
+"""Predicate abstraction by questions: the same graphs as from a table, and systems too large for one."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import pytest
+from tests.engines.predicates.wide_systems import FIRST, PLACE, SECOND, braking, tanks
+from tests.laws.automata_networks import automata_network, predicates
+from tests.laws.brute_force import truth
+from tests.laws.contradictions import answer
+
+from surefoot.certify.replay import replay
+from surefoot.engines.predicates import Predicates
+from surefoot.problem.problem import Problem
+from surefoot.verdict.artifact import AbstractGraph
+from surefoot.verdict.verdict import Holds, Unknown, Violated
+from surefoot.work.budget import Budget
+
+States = set[tuple[object, ...]]
+
+
+def graph(problem: Problem, engine: Predicates) -> AbstractGraph:
+    verdict = engine.check(problem, Budget(60))
+    assert isinstance(verdict, Holds | Violated | Unknown)
+    assert isinstance(verdict.artifact, AbstractGraph)
+    return verdict.artifact
+
+
+def states(found: AbstractGraph) -> States:
+    return {(s.locations, s.values, s.start, s.unsafe) for s in found.states}
+
+
+def edges(found: AbstractGraph) -> States:
+    names = [(s.locations, s.values) for s in found.states]
+    return {(names[s], label, names[t]) for s, label, t in found.edges}
+
+
+@pytest.mark.parametrize("seed", range(14))
+def test_questions_give_the_same_graph_as_a_table(seed: int) -> None:
+    problem = automata_network(seed)
+    given = predicates(seed, problem)
+    table = graph(problem, Predicates(given, fixed=True))
+    asked = graph(problem, Predicates(given, fixed=True, means="cells"))
+    assert asked.means == "cells"
+    assert states(asked) == states(table)
+    assert edges(asked) == edges(table)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_refinement_by_questions_tells_the_truth(seed: int) -> None:
+    problem = automata_network(seed)
+    said = answer(problem, Predicates(means="cells"), 30, truth(problem))
+    assert said is not None
+    assert said[1] is None
+
+
+def test_every_optional_test_may_be_left_out() -> None:
+    """Then there are more steps, never fewer; tests that are over-approximated by others change nothing."""
+    problem = automata_network(3)
+    given = predicates(3, problem)
+    exact = graph(problem, Predicates(given, fixed=True, means="cells"))
+    names = ("guard", "relaxed", "exact", "relations", "fixing")
+    for size in (0, 1, 2, 5):
+        for chosen in combinations(names, size):
+            found = graph(problem, Predicates(given, fixed=True, means="cells", tests=" ".join(chosen)))
+            assert edges(found) >= edges(exact), chosen
+            if "exact" in chosen:
+                assert edges(found) == edges(exact), chosen
+                assert found.exact
+            kinds = {t.kind for t in found.tests}
+            assert ("fixing" in kinds) == ("fixing" in chosen)
+            assert ("relations" in kinds) == ("relations" in chosen and len(given) > 1)
+            assert any("relaxed" in k for k in kinds) == ("relaxed" in chosen)
+
+
+def test_more_states_than_can_be_looked_at() -> None:
+    """8 * 10^12 states; the network reads all four variables."""
+    problem = tanks(FIRST + SECOND > 1200)
+    engine = Predicates()
+    assert engine.objection(problem) is None
+    verdict = engine.check(problem, Budget(60))
+    assert isinstance(verdict, Holds)
+    assert verdict.as_asked
+
+
+def test_weakest_preconditions_find_how_early_to_brake() -> None:
+    """6 * 10^12 states; the predicates relate place and speed."""
+    verdict = Predicates().check(braking(PLACE > 1_000_000), Budget(60))
+    assert isinstance(verdict, Holds)
+    found = verdict.artifact
+    assert isinstance(found, AbstractGraph)
+    assert {why for why, _ in found.refinements} >= {"unsafe", "guard", "transition"}
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [tanks(FIRST > 1500, eager=True), braking(PLACE > 1_000_000, late=True)],
+    ids=("tanks", "wagon"),
+)
+def test_a_violation_among_very_many_states(problem: Problem) -> None:
+    verdict = Predicates().check(problem, Budget(60))
+    assert isinstance(verdict, Violated)
+    assert replay(problem, verdict.trace) is None
+
+
+def test_unknown_means_and_tests_are_refused() -> None:
+    problem = automata_network(0)
+    assert "`oracle`" in str(Predicates(means="oracle").objection(problem))  # type: ignore[arg-type]
+    assert "`guess`" in str(Predicates(tests="guard guess").objection(problem))
+    assert "there are more" in str(Predicates(means="table").objection(tanks(FIRST > 1500)))
+
+
+def test_a_spent_budget_leaves_a_graph() -> None:
+    verdict = Predicates().check(braking(PLACE > 1_000_000), Budget(0.0))
+    assert isinstance(verdict, Unknown)
+    assert isinstance(verdict.artifact, AbstractGraph)

@@ -1,0 +1,96 @@
+"""Systems with more states than can be looked at, and networks that read every variable."""
+
+from __future__ import annotations
+
+from surefoot.problem.environment import Choice, Component, Edge, Environment, Int, Outcome, Update, Variable
+from surefoot.problem.network import dense
+from surefoot.problem.policy import NeuralPolicy
+from surefoot.problem.problem import Problem
+from surefoot.problem.property import Never
+from surefoot.problem.term import Term, Var, equal
+
+FIRST, SECOND, HEAT, CLOCK = (Var(n) for n in ("first", "second", "heat", "clock"))
+PLACE, SPEED, LOAD, TIME = (Var(n) for n in ("place", "speed", "load", "time"))
+
+
+def tanks(bad: Term, *, eager: bool = False) -> Problem:
+    """Two tanks, 8 * 10^12 states: fill or drain one of them, or wait; heat and clock do what they like.
+
+    A tank is filled while it is below 500 and drained above 600; the eager network fills the first one up to
+    1600, which is too much.
+    """
+    limit = 1600.0 if eager else 500.0
+    levels = ("fill first", "drain first", "fill second", "drain second", "wait")
+    rows = [[-1, 0, 0, 0], [1, 0, 0, 0], [0, -1, 0, 0], [0, 1, 0, 0], [0, 0, 0.001, 0.001]]
+    network = dense(
+        [
+            (rows, [limit, -600.0 if not eager else -1700.0, 500.0, -600.0, 0.0]),
+            ([[1.0 if i == j else 0.0 for j in range(5)] for i in range(5)], [0.0, 0.0, 0.0, 0.0, 0.5]),
+        ]
+    )
+    changes = {
+        "fill first": {FIRST: FIRST + 7},
+        "drain first": {FIRST: FIRST - 9},
+        "fill second": {SECOND: SECOND + 5},
+        "drain second": {SECOND: SECOND - 6},
+        "wait": {},
+    }
+    free = (Choice("warming", Int(0, 2000)),)
+    edges = tuple(
+        Edge(
+            action=label,
+            guard=(FIRST >= 9) & (FIRST <= 1990) & (SECOND >= 6) & (SECOND <= 1990),
+            chosen=free,
+            outcomes=(
+                Outcome(
+                    updates=(
+                        *(Update(v, t) for v, t in changes[label].items()),
+                        Update(HEAT, Var("warming")),
+                        Update(CLOCK, 1000 - CLOCK),
+                    )
+                ),
+            ),
+        )
+        for label in levels
+    )
+    kinds = (Int(0, 2000), Int(0, 2000), Int(0, 2000), Int(0, 1000))
+    variables = tuple(Variable(v.name, k) for v, k in zip((FIRST, SECOND, HEAT, CLOCK), kinds, strict=True))
+    start = (FIRST >= 100) & (FIRST <= 400) & (SECOND >= 100) & (SECOND <= 300)
+    world = Environment("tanks", variables, start, (Component("plant", edges),))
+    policy = NeuralPolicy(network, (FIRST, SECOND, HEAT, CLOCK), levels)
+    return Problem("tanks", world, policy, Never(bad))
+
+
+def braking(bad: Term, *, late: bool = False) -> Problem:
+    """A wagon on a line of 10^6 places: it must not pass the end; load and time are read too.
+
+    Speed up, coast or brake by one; the network brakes as soon as the place is beyond some line.
+    """
+    line = 999_990.0 if late else 900_000.0
+    network = dense(
+        [
+            ([[1, 0, 0, 0], [-1, 0, 0, 0], [0, 1, 0.0001, 0.0001]], [-line, line, -5.0]),
+            ([[0, 1, -900000.0], [0, 0, 0], [1, 0, 0]], [0.0, 1.0, 0.5]),
+        ]
+    )
+    changes = {"speed up": SPEED + 1, "coast": SPEED, "brake": SPEED - 1}
+    guards = {"speed up": SPEED <= 4, "coast": SPEED >= 0, "brake": SPEED >= 1}
+    edges = [
+        Edge(
+            action=label,
+            guard=guards[label],
+            outcomes=(
+                Outcome(updates=(Update(SPEED, v), Update(PLACE, PLACE + v), Update(TIME, 1000 - TIME))),
+            ),
+        )
+        for label, v in changes.items()
+    ]
+    edges.append(Edge(action="brake", guard=equal(SPEED, 0)))
+    edges.append(Edge(action="speed up", guard=SPEED >= 5))
+    kinds = (Int(0, 1_000_100), Int(0, 5), Int(0, 1000), Int(0, 1000))
+    variables = tuple(Variable(v.name, k) for v, k in zip((PLACE, SPEED, LOAD, TIME), kinds, strict=True))
+    first = 999_000 if late else 0
+    start = (first <= PLACE) & (first + 900 >= PLACE) & equal(SPEED, 0)
+    world = Environment("braking", variables, start, (Component("wagon", tuple(edges)),))
+    policy = NeuralPolicy(network, (PLACE, SPEED, LOAD, TIME), ("speed up", "coast", "brake"))
+    return Problem("braking", world, policy, Never(bad))
