@@ -131,3 +131,65 @@ def test_nothing_is_followed_beyond_a_decided_question(tmp_path: Path) -> None:
         assert isinstance(verdict, Exact)
         found.append(verdict.low)
     assert found == [1, 0, 1, 0, 3]
+
+
+def pair(name: str, position: int) -> dict[str, Any]:
+    """Takes part in steps that raise x; every two of three such automata move together."""
+    raised = (assign("x", op("+", "x", 1)),) if position == 1 else ()
+    go = edge(goes("here", *raised), action="go", guard=op("<", "x", 3))
+    return automaton(name, go, edge(goes("here", assign("x", op("+", "x", 1))), action="alone"))
+
+
+def test_steps_count_once_where_no_automaton_is_in_all_of_them(tmp_path: Path) -> None:
+    """Steps of a and b or of b and c raise x; those of a and c do not."""
+    vectors = [(("go", "go", None), None), ((None, "go", "go"), None), (("go", None, "go"), None)]
+    for way, expected in (("min", 3), ("max", None)):
+        reward = {"op": f"E{way}", "exp": "x", "accumulate": ["exit"], "reach": op("=", "x", 3)}
+        document = model(
+            *(pair(name, number) for number, name in enumerate("abc")),
+            actions=("go", "alone"),
+            syncs=vectors,
+            properties=[asked(reward)],
+        )
+        verdict = answered(document, tmp_path)
+        assert isinstance(verdict, Exact)
+        assert (verdict.low, verdict.high) == (expected, expected)  # 0 + 1 + 2; a and c may go on for ever
+
+
+def test_rewards_after_assignments(tmp_path: Path) -> None:
+    """x and y change first, and the reward is what they have become: 1 * 1, 2 * 3, 3 * 6."""
+    step = goes(
+        "here",
+        assign("x", op("+", "x", 1)),
+        assign("y", op("+", "y", "x"), 1),
+        assign("cost", op("*", "x", "y"), 2),
+    )
+    reward = {"op": "Emax", "exp": "cost", "accumulate": ["steps"], "reach": op("=", "x", 3)}
+    document = model(
+        automaton("main", edge(step, guard=op("<", "x", 3))),
+        variables=[X, variable("y", "int", 0), variable("cost", "real", 0, transient=True)],
+        properties=[asked(reward)],
+    )
+    verdict = answered(document, tmp_path)
+    assert isinstance(verdict, Exact)
+    assert (verdict.low, verdict.high) == (1 + 6 + 18, 25)
+
+
+def test_a_lower_bound_of_a_reward_may_be_excluded(tmp_path: Path) -> None:
+    """Each step costs 1/2 or nothing, and there are four: more than 1 means at least three times 1/2."""
+    cost = variable("cost", "real", 0, transient=True)
+    step = edge(
+        goes("here", assign("x", op("+", "x", 1)), assign("cost", 0.5), probability=0.5),
+        goes("here", assign("x", op("+", "x", 1)), probability=0.5),
+        guard=op("<", "x", 4),
+    )
+    for excluded, expected in ((True, Fraction(5, 16)), (False, Fraction(11, 16))):
+        limits = {"lower": 1, "lower-exclusive": excluded}
+        bound = {"exp": "cost", "accumulate": ["steps"], "bounds": limits}
+        path = {**unary("F", op("=", "x", 4)), "reward-bounds": [bound]}
+        document = model(
+            automaton("main", step), variables=[X, cost], properties=[asked({"op": "Pmin", "exp": path})]
+        )
+        verdict = answered(document, tmp_path)
+        assert isinstance(verdict, Exact)
+        assert (verdict.low, verdict.high) == (expected, expected)

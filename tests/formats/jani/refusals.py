@@ -7,6 +7,9 @@ TRANSIENT = variable("cost", "real", 0, transient=True)
 F3 = unary("F", op("=", "x", 3))
 Q = ":/properties/0/expression"
 PAYS = edge(goes("b", assign("cost", 1)), source="a", action="go")
+ROW = variable("row", {"kind": "array", "base": "int"}, {"op": "av", "elements": [1, 2]})
+ELEMENT = {"op": "aa", "exp": "row", "index": 0}
+BOUND = {"exp": "x", "accumulate": ["exit"], "bounds": {"lower": 1, "lower-exclusive": True}}
 REACH = {"reach": op("=", "x", 3)}
 
 
@@ -17,7 +20,7 @@ def value_of(expression):  # type: ignore[no-untyped-def]
 def earning(exp, way, *edges, syncs=((("go", "go"), None),)):  # type: ignore[no-untyped-def]
     """A reward of one automaton alone, or of two that move together."""
     asked = asks({"op": "Emin", "exp": exp, "accumulate": [way], **REACH})["properties"]
-    rewards = [X, TRANSIENT, variable("toll", "real", 0, transient=True)]
+    rewards = [X, TRANSIENT, variable("toll", "real", 0, transient=True), ROW]
     if len(edges) == 1:
         return model(automaton("main", *edges), variables=rewards, properties=asked)
     pair = [
@@ -46,13 +49,13 @@ REFUSALS = (
     ("transient variables that another automaton assigns in the same step", model(automaton("left", PAYS, locations=("a", "b")), automaton("right", edge(goes("b", assign("y", "cost", 1)), source="a", action="go"), locations=("a", "b")), actions=("go",), syncs=[(("go", "go"), None)], variables=[X, TRANSIENT, variable("y", "real", 0)]), ":/automata/1/edges/0/destinations/0/assignments/0/value: `cost` is transient and assigned by another automaton in the same step"),
     ("rewards of steps over variables that are not transient", asks({"op": "Emin", "exp": "x", "accumulate": ["steps"], **REACH}), f"{Q}/values/exp: a reward of steps that depends on `x`, which is not transient; fix: tools disagree on whether it is read before or after the step; use `exit`"),
     ("a reward that two automata set in one step", asks({"op": "Emin", "exp": "cost", "accumulate": ["steps"], **REACH}) | model(automaton("left", PAYS, locations=("a", "b")), automaton("right", PAYS, locations=("a", "b")), actions=("go",), syncs=[(("go", "go"), None)], variables=[X, TRANSIENT], properties=asks({"op": "Emin", "exp": "cost", "accumulate": ["steps"], **REACH})["properties"]), f"{Q}/values/exp: two automata set this reward in one step; fix: let one of them set it"),
-    ("a reward that is set after what it depends on has changed", earning("cost", "steps", edge(goes("here", assign("x", 3), assign("cost", "x", 1)))), ":/automata/0/edges/0/destinations/0: a reward that is set after the variables it depends on have changed; fix: assign it with the lowest index"),
+    ("a reward that is set after an element of an array, or another automaton, has changed what it depends on", earning("cost", "steps", edge(goes("here", assign(ELEMENT, 3), assign("cost", ELEMENT, 1)))), ":/automata/0/edges/0/destinations/0: a reward that is set after the variables it depends on have changed; fix: assign it with the lowest index"),
     ("a reward of two automata that is not a sum", earning(op("*", "cost", "toll"), "steps", PAYS, edge(goes("b", assign("toll", 1)), source="a", action="go")), f"{Q}/values/exp: two automata set parts of this reward, which is not a sum; fix: use a sum"),
-    ("a reward of every step where no automaton takes part in every step", earning("x", "exit", edge(goes("b"), source="a", action="go"), edge(goes("b"), source="a", action="go"), syncs=[(("go", "go"), None), (("go", None), None), ((None, "go"), None)]), f"{Q}/values/exp: no choice of automata counts every synchronised step exactly once; fix: let one automaton take part in every synchronisation"),
     ("values at an instant that are not accumulated", asks({"op": "Emin", "exp": "x", **REACH}), f'{Q}/values: an expected value that is not accumulated is not supported; fix: add "accumulate": ["steps"] or ["exit"]'),
     ("rewards for ever", asks({"op": "Emin", "exp": 1, "accumulate": ["steps"]}), f"{Q}/values: a reward that is accumulated for ever is not supported; fix: add `reach`"),
     ("`time-instant`, `reward-instants`", asks({"op": "Emin", "exp": 1, "accumulate": ["steps"], "time-instant": 3}), f"{Q}/values/time-instant: `time-instant` is not supported; fix: use `reach` or `step-instant`"),
     ("`time-bounds`", asks({"op": "Pmax", "exp": {**F3, "time-bounds": {"upper": 3}}}), f"{Q}/values/exp/time-bounds: `time-bounds` need a timed model; fix: use `step-bounds`"),
+    ("a lower end of `reward-bounds` that is excluded, where the reward depends on the state", asks({"op": "Pmax", "exp": {**F3, "reward-bounds": [BOUND]}}), f"{Q}/values/exp/reward-bounds/0/bounds: a lower bound that is excluded, on a reward that depends on the state, is not supported; fix: include it"),
     ("nested `P`", asks({"op": "Pmax", "exp": unary("F", op("≥", {"op": "Pmin", "exp": F3}, 1))}), f"{Q}/values/exp/exp/left: `Pmin` inside an expression is not supported; fix: ask about one path formula"),
     ("nested path formulas", asks({"op": "Pmax", "exp": unary("G", F3)}), f"{Q}/values/exp/exp: `F` inside an expression is not supported; fix: ask about one path formula"),
     ("steady state", asks({"op": "Smin", "exp": op("=", "x", 3)}), f"{Q}/values: `Smin` (a steady-state probability) is not supported; fix: ask for Pmin, Pmax, Emin, Emax, ∀ or ∃"),

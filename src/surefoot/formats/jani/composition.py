@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from surefoot.formats.jani.document import Node
 from surefoot.formats.jani.edges import RawEdge
@@ -78,6 +79,34 @@ def counters(
     ]
     chosen = _choose(groups)
     return None if chosen is None else alone | chosen
+
+
+def separated(
+    components: list[str],
+    edges: Mapping[str, list[RawEdge]],
+    vectors: tuple[Synchronisation, ...],
+) -> tuple[dict[str, list[RawEdge]], tuple[Synchronisation, ...], set[Member]]:
+    """The same system in which the first member of every vector has edges of its own, and counts.
+
+    They are copies with another action, which occurs nowhere else; edges that no vector needs any more go.
+    """
+    taken = {e.action for own in edges.values() for e in own if e.action is not None}
+    more: dict[str, list[RawEdge]] = {c: [] for c in components}
+    found: list[Synchronisation] = []
+    counting: set[Member] = {(c, None) for c in components}
+    for number, vector in enumerate(vectors):
+        place = next(i for i, action in enumerate(vector.actions) if action is not None)
+        component, action = components[place], vector.actions[place]
+        name = f"{action} ({number})"
+        while name in taken:
+            name += "_"
+        more[component] += [replace(e, action=name) for e in edges[component] if e.action == action]
+        actions = (*vector.actions[:place], name, *vector.actions[place + 1 :])
+        found.append(Synchronisation(actions, vector.result))
+        counting.add((component, name))
+    used = {(c, a) for v in found for c, a in zip(components, v.actions, strict=True)}
+    kept = {c: [e for e in edges[c] if e.action is None or (c, e.action) in used] for c in components}
+    return {c: [*kept[c], *more[c]] for c in components}, tuple(found), counting
 
 
 def _choose(groups: list[tuple[Member, ...]]) -> set[Member] | None:

@@ -190,7 +190,7 @@ class Reader:
                 updates.append(Update(target, value, index))
                 written.setdefault(name, set()).add(index)
             assigned.update(latest)
-        final = {name: self._before(index, value, written) for name, (index, value) in assigned.items()}
+        final = {name: self._before(index, value, updates) for name, (index, value) in assigned.items()}
         return updates, final
 
     def _target(self, ref: Node, scope: Scope) -> Term:
@@ -228,12 +228,32 @@ class Reader:
         indices = [*written.get(name, ()), *self.writes.elsewhere(self.instance.component, name)]
         return any(since <= i < until for i in indices)
 
-    def _before(self, index: int, value: Term, written: Mapping[str, set[int]]) -> Term | None:
-        """The value as a term over the state before the step, if nothing it reads was written earlier."""
-        lowest = min((i for own in self.writes.indices.values() for i in own), default=0)
-        if any(self._is_written(v, lowest, index, written) for v in free_names(value)):
-            return None
-        return value
+    def _before(self, index: int, value: Term, updates: list[Update]) -> Term | None:
+        """The value as a term over the state before the step.
+
+        What the same destination has assigned before takes the place of the variables. There is no such
+        term if an element of an array, or another automaton, may have been in between.
+        """
+        earlier: dict[str, Term] = {}
+        for name in free_names(value):
+            if any(i < index for i in self.writes.elsewhere(self.instance.component, name)):
+                return None
+            mine = [u for u in updates if u.index < index and name in free_names(_variable(u.target))]
+            if not mine:
+                continue
+            last = max(mine, key=lambda u: u.index)
+            before = self._before(last.index, last.value, updates) if isinstance(last.target, Var) else None
+            if before is None:
+                return None
+            earlier[name] = before
+        return fold(substitute(value, earlier)) if earlier else value
+
+
+def _variable(target: Term) -> Term:
+    """The variable of which this is an element, or which it is."""
+    while isinstance(target, Apply):
+        target = target.args[0]
+    return target
 
 
 def _require(node: Node, value: Term, kind: object, scope: Scope) -> None:

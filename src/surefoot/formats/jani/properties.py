@@ -197,12 +197,20 @@ class PropertyReader:
     def _reward_bound(self, node: Node, name: str) -> Bound:
         fields = node.table(("exp", "accumulate", "bounds"))
         low, open_low, high, open_high = self._interval(fields["bounds"])
-        if low is not None and open_low:
-            fields["bounds"].refuse("a lower bound that is excluded is not supported", "include it")
-        from_the_start = low is None or low <= 0
+        from_the_start = low is None or low < 0 or (low == 0 and not open_low)
         reward = self.rewards.asked(fields["exp"], fields["accumulate"], name, plain_steps=from_the_start)
+        if low is not None and open_low and not from_the_start:
+            low = self._above(fields["bounds"], low, reward)
         least, most = (None if limit is None else Const(limit) for limit in (low, high))
         return _checked(node, Bound(least, most, None if reward == STEPS else reward, open_high))
+
+    def _above(self, node: Node, low: int | Fraction, reward: str) -> Fraction:
+        """The least sum of a reward that is larger than a number."""
+        grain = self.rewards.grain(reward)
+        if grain is None:
+            what = "a lower bound that is excluded, on a reward that depends on the state,"
+            node.refuse(f"{what} is not supported", "include it")
+        return Fraction((low * grain).__floor__() + 1, grain)
 
     def _interval(self, node: Node) -> tuple[int | Fraction | None, bool, int | Fraction | None, bool]:
         keys = ("lower", "lower-exclusive", "upper", "upper-exclusive")

@@ -116,6 +116,7 @@ def _model(top: Node, given: Mapping[str, Given]) -> JaniModel:
     properties, refused = split(
         PropertyReader(cast, asked, rewards), unique(_entries(fields, "properties"), "property")
     )
+    rewarded, vectors = rewards.system()
     environment = Environment(
         name=fields["name"].string() or "model",
         variables=tuple(Variable(n, d.kind) for n, d in cast.all_variables() if not d.transient),
@@ -123,7 +124,7 @@ def _model(top: Node, given: Mapping[str, Given]) -> JaniModel:
         components=tuple(
             Component(
                 i.component,
-                rewards.edges_of(i.component),
+                rewarded[i.component],
                 tuple(i.locations.values()),
                 i.initial,
             )

@@ -10,8 +10,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from math import lcm
 
-from surefoot.formats.jani.composition import counters
+from surefoot.formats.jani.composition import counters, separated
 from surefoot.formats.jani.document import Node
 from surefoot.formats.jani.edges import Destination, RawEdge
 from surefoot.formats.jani.expressions import Scope, read_term
@@ -74,17 +76,39 @@ class Rewards:
                 return Reward(STEPS, base, None)
             each = base if each == Const(0) else each if base == Const(0) else each + base
             self._check_members(node, jump)
-        if each != Const(0) and self._counting() is None:
-            what = "no choice of automata counts every synchronised step exactly once"
-            node.refuse(what, "let one automaton take part in every synchronisation")
         plain = node.value if isinstance(node.value, str) and len(ways) == 1 else f"{wanted} reward"
         taken = {r.name for r in self.found.values()} | {STEPS}
         while plain in taken:
             plain += "_"
         return Reward(plain, each, jump)
 
-    def _counting(self) -> set[tuple[str, str | None]] | None:
-        return counters([i.component for i in self.cast.instances], self.edges, self.vectors)
+    def system(self) -> tuple[dict[str, tuple[Edge, ...]], tuple[Synchronisation, ...]]:
+        """The edges of every component with all rewards, and the vectors.
+
+        Where no choice of members counts every step once, the vectors get members of their own.
+        """
+        components = [i.component for i in self.cast.instances]
+        edges, vectors = self.edges, self.vectors
+        counting = counters(components, edges, vectors)
+        if counting is None:
+            if any(r.each != Const(0) for r in self.found.values() if r.name != STEPS):
+                edges, vectors, counting = separated(components, edges, vectors)
+            else:
+                counting = set()
+        return {
+            c: tuple(self._rewarded(c, e, (c, e.action) in counting) for e in edges[c]) for c in components
+        }, vectors
+
+    def grain(self, name: str) -> int | None:
+        """A number that makes all sums of a reward whole; None if its amounts depend on the state."""
+        whole = 1
+        for edges in self.system()[0].values():
+            for edge in edges:
+                for amount in (a for o in edge.outcomes for reward, a in o.rewards if reward == name):
+                    if not isinstance(amount, Const):
+                        return None
+                    whole = lcm(whole, Fraction(amount.value).denominator)
+        return whole
 
     def _step_value(self, node: Node) -> Term:
         """The expression over transient variables, which stand for themselves."""
@@ -129,25 +153,15 @@ class Rewards:
             if len(members) > 1 and not _is_sum(jump):
                 node.refuse("two automata set parts of this reward, which is not a sum", "use a sum")
 
-    def edges_of(self, component: str) -> tuple[Edge, ...]:
-        """The edges of a component with all rewards."""
-        counting = {action for owner, action in self._counting() or () if owner == component}
-        return tuple(
-            Edge(
-                edge.source,
-                edge.action,
-                edge.guard,
-                outcomes=tuple(
-                    Outcome(
-                        d.probability,
-                        d.updates,
-                        self._amounts(component, edge, d, edge.action in counting),
-                        d.target,
-                    )
-                    for d in edge.destinations
-                ),
-            )
-            for edge in self.edges[component]
+    def _rewarded(self, component: str, edge: RawEdge, counts: bool) -> Edge:
+        return Edge(
+            edge.source,
+            edge.action,
+            edge.guard,
+            outcomes=tuple(
+                Outcome(d.probability, d.updates, self._amounts(component, edge, d, counts), d.target)
+                for d in edge.destinations
+            ),
         )
 
     def _amounts(
