@@ -100,7 +100,10 @@ def test_the_command_tells_table_answer_and_picture(
     assert "aurora-48" in capsys.readouterr().out
     root = ElementTree.fromstring(picture.read_text("utf-8"))
     assert len(root.findall(".//{http://www.w3.org/2000/svg}title")) == 2
-    assert run([*asked, "--json"]) == 0
+    page = picture.with_suffix(".html")
+    assert run([*asked, "--json", "--plot", str(page)]) == 0
+    assert "<svg" in page.read_text("utf-8")
+    assert "<pre>" in page.read_text("utf-8")
     facts = json.loads(capsys.readouterr().out)
     assert [b["certified"] for b in facts["bounds"]] == [True, True]
     assert Answer(**facts["answers"][0]).policy == "aurora-48"

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from dataclasses import asdict
 from fractions import Fraction
+from html import escape
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from surefoot.cli.output import write_file
 from surefoot.errors import InvalidProblem, MissingBackend, did_you_mean
 from surefoot.problem.problem import Problem
 from surefoot.report.plot import bounds_svg
+from surefoot.report.shell import shell
 from surefoot.run import verify
 from surefoot.search import Asking
 from surefoot.studies.assets import shipped, shipped_names
@@ -73,7 +75,10 @@ def generalised(
     lines = [(mine[0].policy, bars) for mine in each if (bars := _bars(about, mine))]
     if plot is not None and lines:
         names = f"P, largest {about.quantity}", f"L, {about.quantity}"
-        write_file(plot, bounds_svg(about.words, *names, lines))
+        picture = bounds_svg(about.words, *names, lines)
+        told = f"<pre>{escape(drawn_bounds(about, tuple(found), answers))}</pre>"
+        title = f"surefoot: {loaded.name}"
+        write_file(plot, shell(title, [picture, told]) if plot.suffix == ".html" else picture)
     if as_json:
         facts = [{k: str(v) if isinstance(v, Fraction) else v for k, v in asdict(t).items()} for t in found]
         print(json.dumps({"study": loaded.name, "bounds": facts, "answers": [asdict(a) for a in answers]}))

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
-from math import floor, isfinite, log10
+from math import isfinite
+
+from surefoot.report.drawing.frame import Frame, ticks
 
 WIDTH, HEIGHT = 640, 170
 LEFT, RIGHT, TOP, BOTTOM = 70, 16, 26, 30
@@ -27,14 +29,15 @@ def line_chart(title: str, series: Sequence[Series], *, since: float = 0.0, loop
     if not points:
         return ""
     across, along = _scale([x for x, _ in points], 0.0), _scale([y for _, y in points], 0.08)
+    frame = Frame(LEFT, WIDTH - RIGHT, TOP, HEIGHT - BOTTOM, across, along)
     parts = [f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title)}">']
     parts.append(f'<text x="{LEFT}" y="16" class="title">{escape(title)}</text>')
-    parts += _history(across, since)
-    parts += _grid(across, along)
+    parts += _history(frame, since)
+    parts += _grid(frame)
     for number, one in enumerate(shown):
-        parts += _line(one, COLOURS[number % len(COLOURS)], across, along)
+        parts += _line(one, COLOURS[number % len(COLOURS)], frame)
     if loop is not None:
-        parts += _return(across, loop, max(x for x, _ in points))
+        parts += _return(frame, loop, max(x for x, _ in points))
     parts += _legend(shown)
     return "".join([*parts, "</svg>"])
 
@@ -45,51 +48,31 @@ def _scale(values: Sequence[float], margin: float) -> tuple[float, float]:
     return low - room, high + room
 
 
-def _x(value: float, across: tuple[float, float]) -> float:
-    return LEFT + (value - across[0]) / (across[1] - across[0]) * (WIDTH - LEFT - RIGHT)
-
-
-def _y(value: float, along: tuple[float, float]) -> float:
-    return HEIGHT - BOTTOM - (value - along[0]) / (along[1] - along[0]) * (HEIGHT - TOP - BOTTOM)
-
-
-def _history(across: tuple[float, float], since: float) -> list[str]:
-    if since <= across[0]:
+def _history(frame: Frame, since: float) -> list[str]:
+    if since <= frame.across[0]:
         return []
-    width = _x(since, across) - LEFT
+    width = frame.x(since) - LEFT
     return [
         f'<rect x="{LEFT}" y="{TOP}" width="{width:.1f}" height="{HEIGHT - TOP - BOTTOM}" class="past"/>',
         f'<text x="{LEFT + 4}" y="{TOP + 12}" class="tick">before the run</text>',
     ]
 
 
-def _grid(across: tuple[float, float], along: tuple[float, float]) -> list[str]:
+def _grid(frame: Frame) -> list[str]:
     parts = []
-    for value in ticks(*along):
-        y = _y(value, along)
+    for value in ticks(*frame.along):
+        y = frame.y(value)
         parts.append(f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}" class="grid"/>')
         parts.append(f'<text x="{LEFT - 6}" y="{y + 4:.1f}" class="tick end">{value:.6g}</text>')
-    for value in ticks(*across, whole=True):
-        x = _x(value, across)
+    for value in ticks(*frame.across, whole=True):
+        x = frame.x(value)
         parts.append(f'<text x="{x:.1f}" y="{HEIGHT - BOTTOM + 15}" class="tick middle">{value:g}</text>')
     parts.append(f'<text x="{LEFT - 6}" y="{HEIGHT - BOTTOM + 15}" class="tick end">step</text>')
     return parts
 
 
-def ticks(low: float, high: float, *, whole: bool = False) -> tuple[float, ...]:
-    """At most eight round numbers between low and high; `whole`: integers only."""
-    step = 10.0 ** floor(log10(max(high - low, 1e-300)))
-    while (high - low) / step < 3:
-        step /= 2
-    while (high - low) / step > 8:
-        step *= 2
-    step = max(1.0, round(step)) if whole else step
-    first = -floor(-low / step)
-    return tuple(n * step for n in range(first, floor(high / step) + 1))
-
-
-def _line(one: Series, colour: str, across: tuple[float, float], along: tuple[float, float]) -> list[str]:
-    spots = [(_x(x, across), _y(y, along), x, y) for x, y in one.points]
+def _line(one: Series, colour: str, frame: Frame) -> list[str]:
+    spots = [(*frame.place(x, y), x, y) for x, y in one.points]
     path = " ".join(f"{x:.1f},{y:.1f}" for x, y, _, _ in spots)
     marks = (
         f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}">'
@@ -99,8 +82,8 @@ def _line(one: Series, colour: str, across: tuple[float, float], along: tuple[fl
     return [f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="1.6"/>', *marks]
 
 
-def _return(across: tuple[float, float], loop: float, last: float) -> list[str]:
-    y, start, end = HEIGHT - BOTTOM + 3, _x(loop, across), _x(last, across)
+def _return(frame: Frame, loop: float, last: float) -> list[str]:
+    y, start, end = HEIGHT - BOTTOM + 3, frame.x(loop), frame.x(last)
     return [
         f'<line x1="{start:.1f}" x2="{end:.1f}" y1="{y}" y2="{y}" class="loop"/>',
         f'<text x="{(start + end) / 2:.1f}" y="{HEIGHT - 3}" class="tick middle">for ever</text>',

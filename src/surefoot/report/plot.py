@@ -12,6 +12,7 @@ from math import log
 
 from surefoot.problem.show import show
 from surefoot.problem.term import Const
+from surefoot.report.drawing.frame import Frame
 from surefoot.verdict.artifact import TippingPoint, Trial
 
 WIDTH, HEIGHT = 720, 360
@@ -27,11 +28,11 @@ def bounds_svg(
     """Per label a bar from low to high at each x, given as (x, low, high); both axes are logarithmic."""
     points = [p for _, line in found for p in line]
     xs, ys = [log(p[0]) for p in points], [log(y) for p in points for y in p[1:]]
-    left, width, low, height = min(xs), max(xs) - min(xs) or 1.0, min(ys), max(ys) - min(ys) or 1.0
+    inside = (LEFT + 20, WIDTH - RIGHT - 20, TOP + 10, HEIGHT - BOTTOM - 10)
+    frame = Frame(*inside, (min(xs), max(xs)), (min(ys), max(ys)))
 
     def place(x: float, y: float) -> tuple[float, float]:
-        right = LEFT + 20 + (WIDTH - LEFT - RIGHT - 40) * (log(x) - left) / width
-        return right, HEIGHT - BOTTOM - 10 - (HEIGHT - TOP - BOTTOM - 20) * (log(y) - low) / height
+        return frame.place(log(x), log(y))
 
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif">',
@@ -73,25 +74,19 @@ def tipping_point_svg(found: TippingPoint) -> str:
     values = [float(t.value) for t in found.trials]
     low, high = min(values), max(values)
     slowest = max(t.seconds for t in found.trials) or 1.0
-
-    def across(value: float) -> float:
-        room = WIDTH - LEFT - RIGHT
-        return LEFT + room * ((value - low) / (high - low) if high > low else 0.5)
-
-    def down(seconds: float) -> float:
-        return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * seconds / slowest
+    frame = Frame(LEFT, WIDTH - RIGHT, TOP, HEIGHT - BOTTOM, (low, high), (0.0, slowest))
 
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif">',
         f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>',
         _text(LEFT, 24, found.statement, size=15),
-        *_gap(found, across, HEIGHT - TOP - BOTTOM),
+        *_gap(found, frame, HEIGHT - TOP - BOTTOM),
         f'<path d="M{LEFT} {TOP} V{HEIGHT - BOTTOM} H{WIDTH - RIGHT}" fill="none" stroke="black"/>',
         _text(LEFT, HEIGHT - BOTTOM + 18, f"{low:.6g}"),
         _text(WIDTH - RIGHT, HEIGHT - BOTTOM + 18, f"{high:.6g}", anchor="end"),
         _text(LEFT - 6, TOP + 4, f"{slowest:.2g} s", anchor="end"),
         _text(LEFT - 6, HEIGHT - BOTTOM, "0 s", anchor="end"),
-        *(_mark(t, across(float(t.value)), down(t.seconds)) for t in found.trials),
+        *(_mark(t, *frame.place(float(t.value), t.seconds)) for t in found.trials),
         *_legend(found),
         "</svg>",
     ]
@@ -104,29 +99,27 @@ def verdicts_svg(found: TippingPoint) -> str:
     low, high = min(values), max(values)
     lanes = [answer for answer in COLOURS if any(t.answer == answer for t in found.trials)]
     bottom = TOP + LANE * len(lanes)
-
-    def across(value: float) -> float:
-        return LEFT + 20 + (WIDTH - LEFT - RIGHT - 40) * ((value - low) / (high - low) if high > low else 0.5)
+    frame = Frame(LEFT + 20, WIDTH - RIGHT - 20, TOP, bottom, (low, high), (0.0, 1.0))
 
     parts = [
         f'<svg viewBox="0 0 {WIDTH} {bottom + 30}" role="img" aria-label="{escape(found.statement)}">',
-        *_gap(found, across, bottom - TOP),
+        *_gap(found, frame, bottom - TOP),
         f'<path d="M{LEFT} {TOP} V{bottom} H{WIDTH - RIGHT}" fill="none" stroke="black"/>',
-        _text(across(low), bottom + 18, f"{low:.6g}", anchor="middle"),
+        _text(frame.x(low), bottom + 18, f"{low:.6g}", anchor="middle"),
     ]
     if high > low:
-        parts.append(_text(across(high), bottom + 18, f"{high:.6g}", anchor="middle"))
+        parts.append(_text(frame.x(high), bottom + 18, f"{high:.6g}", anchor="middle"))
     for number, answer in enumerate(lanes):
         y = TOP + LANE * (number + 0.5)
         parts.append(_text(LEFT - 8, y + 4, answer, anchor="end", colour=COLOURS[answer]))
-        parts += [_mark(t, across(float(t.value)), y) for t in found.trials if t.answer == answer]
+        parts += [_mark(t, frame.x(float(t.value)), y) for t in found.trials if t.answer == answer]
     return "\n".join([*parts, "</svg>"])
 
 
-def _gap(found: TippingPoint, across: Callable[[float], float], height: int) -> list[str]:
+def _gap(found: TippingPoint, frame: Frame, height: int) -> list[str]:
     if found.proved is None or found.refuted is None:
         return []
-    left, right = sorted(across(float(t.value)) for t in (found.proved, found.refuted))
+    left, right = sorted(frame.x(float(t.value)) for t in (found.proved, found.refuted))
     size = f'width="{max(1.0, right - left):.2f}" height="{height}"'
     ends = sorted(float(t.value) for t in (found.proved, found.refuted))
     words = f"{ends[0]:.6g} … {ends[1]:.6g}"

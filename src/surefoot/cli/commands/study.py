@@ -47,7 +47,9 @@ from surefoot.work.budget import Budget
 @click.option("--seed", type=int, default=0, show_default=True, help="Of --retrain.")
 @click.option("--generalise", is_flag=True, help="Compare where policies trained alike begin to fail.")
 @click.option("--policy", "policies", multiple=True, metavar="NAME", help="Of --generalise; may be repeated.")
-@click.option("--plot", type=click.Path(path_type=Path), metavar="FILE.svg", help="Of --generalise.")
+@click.option(
+    "--plot", type=click.Path(path_type=Path), metavar="FILE.svg|FILE.html", help="Of --generalise."
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 @click.option("--quiet", is_flag=True)
 def study(

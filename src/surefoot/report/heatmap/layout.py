@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from surefoot.report.chart import ticks
+from surefoot.report.drawing.frame import Frame, ticks
 from surefoot.report.drawing.shapes import (
     Cells,
     Drawing,
@@ -209,28 +209,24 @@ def _scale_words(figure: Figure, unit: str, scale: Scale) -> str:
 def curve_drawing(curve: Curve) -> Drawing:
     """The curve with a vertical line at each checkpoint."""
     width, height = CURVE
-    left, top, bottom = 64, 24, height - 34
+    left, right, top, bottom = 64, width - 20, 24, height - 34
     xs = [p[0] for p in curve.points] + [x for x, _ in curve.marks]
     ys = [p[1] for p in curve.points]
-    low, high, floor_, ceiling = min(xs), max(xs), min(ys), max(ys)
-
-    def place(x: float, y: float) -> tuple[float, float]:
-        right = (x - low) / (high - low) if high > low else 0.5
-        up = (y - floor_) / (ceiling - floor_) if ceiling > floor_ else 0.5
-        return left + right * (width - left - 20), bottom - up * (bottom - top)
-
+    frame = Frame(left, right, top, bottom, (min(xs), max(xs)), (min(ys), max(ys)))
     shapes: list[Shape] = [Text(0, 11, f"{curve.y} over {curve.x}", 12, bold=True)]
-    for y in ticks(floor_, ceiling) if ceiling > floor_ else (floor_,):
-        at = place(low, y)[1]
-        shapes.append(Line(((left, at), (width - 20, at)), "#dddddd"))
+    for y in ticks(*frame.along) if max(ys) > min(ys) else ys[:1]:
+        at = frame.y(y)
+        shapes.append(Line(((left, at), (right, at)), "#dddddd"))
         shapes.append(Text(left - 6, round(at) + 4, f"{y:.6g}", 10, "end"))
-    for x in ticks(low, high) if high > low else (low,):
-        shapes.append(Text(round(place(x, floor_)[0]), bottom + 14, f"{x:.6g}", 10, "middle"))
+    for x in ticks(*frame.across) if max(xs) > min(xs) else xs[:1]:
+        shapes.append(Text(round(frame.x(x)), bottom + 14, f"{x:.6g}", 10, "middle"))
     for x, _ in curve.marks:
-        at = place(x, floor_)[0]
+        at = frame.x(x)
         shapes.append(Line(((at, top), (at, bottom)), "#bb7700"))
-    shapes.append(Line(tuple(place(*p) for p in curve.points), LINE_COLOUR, 2))
-    shapes += [Mark(*place(*_nearest(curve, x)), "#bb7700", f"{name} at {x:g}") for x, name in curve.marks]
+    shapes.append(Line(tuple(frame.place(*p) for p in curve.points), LINE_COLOUR, 2))
+    shapes += [
+        Mark(*frame.place(*_nearest(curve, x)), "#bb7700", f"{name} at {x:g}") for x, name in curve.marks
+    ]
     shapes.append(Text(left, bottom + 28, f"{curve.x}; upright lines: the checkpoints below", 10))
     return Drawing(width, height, tuple(shapes))
 

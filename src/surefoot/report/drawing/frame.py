@@ -1,0 +1,47 @@
+"""The frame of a chart: which numbers are at its edges, and where a number between them is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import floor, log10
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A rectangle in pixels, with the numbers from its left to its right and from its bottom to its top edge.
+
+    Where both numbers are the same, everything is in the middle.
+    """
+
+    left: float
+    right: float
+    top: float
+    bottom: float
+    across: tuple[float, float]
+    along: tuple[float, float]
+
+    def x(self, value: float) -> float:
+        return self.left + _share(value, self.across) * (self.right - self.left)
+
+    def y(self, value: float) -> float:
+        return self.bottom - _share(value, self.along) * (self.bottom - self.top)
+
+    def place(self, x: float, y: float) -> tuple[float, float]:
+        return self.x(x), self.y(y)
+
+
+def _share(value: float, ends: tuple[float, float]) -> float:
+    low, high = ends
+    return (value - low) / (high - low) if high > low else 0.5
+
+
+def ticks(low: float, high: float, *, whole: bool = False) -> tuple[float, ...]:
+    """At most eight round numbers between low and high; `whole`: integers only."""
+    step = 10.0 ** floor(log10(max(high - low, 1e-300)))
+    while (high - low) / step < 3:
+        step /= 2
+    while (high - low) / step > 8:
+        step *= 2
+    step = max(1.0, round(step)) if whole else step
+    first = -floor(-low / step)
+    return tuple(n * step for n in range(first, floor(high / step) + 1))
