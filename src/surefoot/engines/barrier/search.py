@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import numpy as np
+
 from surefoot.encode.barrier import System
 from surefoot.engines.barrier.closed import ClosedSet, Unproved, closed_set
 from surefoot.engines.barrier.domain import domains
 from surefoot.engines.barrier.find import find
 from surefoot.engines.barrier.plane import plane
+from surefoot.engines.barrier.sampled import sampled
 from surefoot.problem.term import Term
 from surefoot.work.budget import Budget
 
-FACTORS = (Fraction(99, 100), Fraction(95, 100), Fraction(999, 1000))
+FACTORS = (Fraction(99, 100), Fraction(95, 100), Fraction(999, 1000))  # where nothing better is known
 
 
 def search(
@@ -20,11 +23,12 @@ def search(
 ) -> ClosedSet | str:
     """A closed set that contains all starts; or what was in the way, as far as one can say."""
     trouble = "nothing was tried"
+    factors = _factors(system, then)
     for degree in degrees:
         for domain in domains(system, then):
             where = plane(system, then, domain)
             for reached in _ends(system):
-                for factor in FACTORS:
+                for factor in factors:
                     budget.progress(f"barrier: degree {degree}, B(next) <= {float(factor)} B")
                     barrier = find(where, system.initial, degree, factor, reached, budget)
                     if barrier is None:
@@ -37,6 +41,27 @@ def search(
                     if budget.spent():
                         return trouble
     return trouble
+
+
+def _factors(system: System, then: tuple[Term, ...]) -> tuple[Fraction, ...]:
+    """Between how fast runs come closer to where they stay (squared, as barriers grow) and 1."""
+    moving = sampled(system, then)
+    none = np.array([[float(a + b) / 2 for _, (a, b) in system.disturbances]])
+    state = np.array([[float(a + b) / 2 for a, b in system.initial]])
+    for _ in range(2000):
+        state = moving.step(state, none)
+    if not np.all(np.isfinite(state)):
+        return FACTORS
+    width = np.array([float(b - a) for a, b in system.initial])
+    offsets = np.diag(np.where(width > 0, width, 1.0) * 1e-4)
+    ahead, behind = (moving.step(state + s * offsets, np.repeat(none, len(offsets), axis=0)) for s in (1, -1))
+    slopes = (ahead - behind).T / (2 * np.diag(offsets))
+    if not np.all(np.isfinite(slopes)):
+        return FACTORS
+    speed = float(np.abs(np.linalg.eigvals(slopes)).max()) ** 2
+    if speed >= 1:
+        return FACTORS
+    return tuple(Fraction(1 - (1 - speed) * share).limit_denominator(10**6) for share in (0.5, 0.1, 0.9))
 
 
 def _ends(system: System) -> list[list[tuple[bool, bool]]]:

@@ -20,6 +20,7 @@ from surefoot.query.polynomial import Monomial, Polynomial
 from surefoot.work.budget import Budget
 
 LARGEST_MARGIN = 1.0
+MOST_ENTRIES = 60_000  # of all matrices of one program: more takes hours
 _SOLVED = ("Solved", "AlmostSolved")
 
 
@@ -59,6 +60,8 @@ def solve(identities: Sequence[Identity], coefficients: int, budget: Budget) -> 
         for block in identity.blocks:
             starts[-1].append(columns)
             columns += _length(len(block.basis))
+    if columns > MOST_ENTRIES:
+        return None
     rows, values = _equations(identities, starts, coefficients, columns)
     cones: list[Any] = [clarabel.ZeroConeT(len(values))]
     bounds = sparse.vstack(
