@@ -131,6 +131,7 @@ ALL = (
     Bad("local-in-property", asks({"op": "Pmax", "exp": unary("F", op("=", "n", 1))}) | {"automata": [automaton("main", variables=[variable("n", "int", 0)])]}, ":/properties/0/expression/values/exp/exp/left: `n` is not declared; fix: known names: `x`"),
     Bad("negative-steps", asks({"op": "Pmax", "exp": {**F3, "step-bounds": {"upper": -1}}}), ":/properties/0/expression/values/exp/step-bounds: -1 is not a number of steps; fix: use a whole number from 0 on"),
     Bad("no-limit", asks({"op": "Pmax", "exp": {**F3, "step-bounds": {}}}), ":/properties/0/expression/values/exp/step-bounds: a bound without a limit; fix: add `lower` or `upper`"),
+    Bad("count-of-a-number", asks({"op": "Pmax", "exp": F3}, fun="count"), ":/properties/0/expression/fun: `count` needs a truth value, but this is a number; fix: compare it"),
     Bad("unknown-filter", asks({"op": "Pmax", "exp": F3}, fun="mx"), ":/properties/0/expression/fun: unknown filter `mx`; fix: did you mean `max`?"),
     Bad("unknown-accumulation", asks({"op": "Emin", "exp": 1, "accumulate": ["stpes"], "reach": True}), ":/properties/0/expression/values/accumulate/0: unknown accumulation `stpes`; fix: write steps or exit"),
 )  # fmt: skip

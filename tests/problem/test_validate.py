@@ -229,6 +229,8 @@ DEFECTS = [
     (asked("P=? [ x U on ]"), "property.path.left: `x` is an integer, but a truth value is needed; fix: compare it with something: `x > 0`"),
     (asked("P=? [ F on ] over max of stalled"), "property.starts: `stalled` cannot be used here; fix: it needs a policy"),
     (replace(PROBLEM, property=Probability(Path("F", TRUE, bounds=(Bound(),)))), "property.path.bounds[0]: a bound without a limit; fix: drop it"),
+    (asked("P=? [ F on ] over count"), "property.over: `over count` counts the starts for which something is so, but this is a number; fix: compare it: P>=0.9 [ … ] over count"),
+    (asked("P>0 [ F on ] over argmin"), "property.over: `over argmin` names starts, which cannot be compared with a number; fix: ask with =?"),
     (asked("E=? [ cots until on ]"), "property.reward: there is no reward `cots`; fix: did you mean `cost`?"),
     (asked("E=? [ (on) until on ]"), "property.reward: `on` is a truth value, but a real number is needed; fix: turn it into a number: `ite(on, 1, 0)`"),
     (replace(asked("Pmin=? [ F stalled ]"), policy=None), "property.path.right: `stalled` cannot be used here; fix: it needs a policy"),

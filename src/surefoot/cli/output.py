@@ -89,7 +89,11 @@ def _estimate_code(found: Estimated, threshold: Threshold | None) -> int:
 
 
 def _threshold(problem: Problem) -> Threshold | None:
-    return problem.property.threshold if isinstance(problem.property, Probability | Expected) else None
+    """What the value has to meet; a number of starts that meet something has to meet nothing itself."""
+    asked = problem.property
+    if not isinstance(asked, Probability | Expected) or asked.over == "count":
+        return None
+    return asked.threshold
 
 
 def _met(threshold: Threshold | None, low: Fraction | None, high: Fraction | None) -> bool | None:

@@ -102,7 +102,7 @@ MOST_DIGITS = 12
 def _starts(found: PerStart) -> list[str]:
     """The first starts with their values, told by the variables in which they differ."""
     first = found.table[0][0]
-    names = [n for n in first if any(state[n] != first[n] for state, _ in found.table)]
+    names = [n for n in first if any(state[n] != first[n] for state, _ in found.table)] or list(first)
     told = []
     for state, verdict in found.table[:MOST_STARTS]:
         where = ", ".join(f"{n} = {number(state[n])}" for n in names if not n.startswith("@"))

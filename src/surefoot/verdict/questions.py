@@ -35,6 +35,8 @@ def in_words(asked: Property) -> str:
             measured = f"the {_OPTIMUM[optimise]}expected {what}{goal}{limit}"
         case _:
             return f"is it so that {claim(asked)}?"
+    if threshold is not None and over == "count":
+        return f"the number of starts for which {measured} is {_limit(threshold)}"
     if threshold is not None:
         return f"is {measured} {_limit(threshold)}?"
     return f"{measured} ({_OVER[over]})"

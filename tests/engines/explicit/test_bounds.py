@@ -11,7 +11,8 @@ from tests.solve.markov.written import one_of, problem
 from surefoot.certify.checker.check import check
 from surefoot.certify.process.claim import about_values
 from surefoot.engines.explicit import Explicit
-from surefoot.problem.property import Bound, Expected, Path, Probability, Property
+from surefoot.engines.explicit.filters import counted, listed
+from surefoot.problem.property import Bound, Expected, Path, Probability, Property, Threshold
 from surefoot.problem.term import Const
 from surefoot.verdict.verdict import Exact, PerStart, Unknown
 from surefoot.work.budget import Budget
@@ -163,3 +164,36 @@ def test_what_lies_beyond_the_question_need_not_be_explored() -> None:
     certificate = about_values(wanted, verdict)
     assert certificate is not None
     assert check(dict(certificate.content)).accepted
+
+
+def test_filters_that_name_or_count_starts() -> None:
+    """The values of the four starts are 3/5, 1, 1/5 and 0."""
+    reach = Path("F", one_of(GOAL))
+    for over, expected in (("argmax", [1]), ("argmin", [3])):
+        for starts in ([True] * 4, [s == expected[0] for s in range(4)]):
+            verdict = Explicit(exact=True).check(
+                problem(ROWS, Probability(reach, None, "max", over), starts), Budget(10)
+            )
+            assert isinstance(verdict, PerStart)
+            assert [s["where"] for s, _ in verdict.table] == expected
+            assert verdict.certificate is None
+    for relation, limit, number in ((">=", "3/5", 2), (">", "3/5", 1), ("<", "1/5", 1), ("<=", "1/5", 2)):
+        threshold = Threshold(relation, Fraction(limit))
+        asked = Probability(reach, threshold, "max", "count")
+        verdict = Explicit(exact=True).check(problem(ROWS, asked, [True] * 4), Budget(10))
+        assert isinstance(verdict, Exact)
+        assert (verdict.low, verdict.high, verdict.certificate) == (number, number, None)
+
+
+def test_filters_of_intervals_list_what_may_be() -> None:
+    third, half = Fraction(1, 3), Fraction(1, 2)
+    bounds = [(third, half), (Fraction(2, 5), Fraction(3, 5)), (Fraction(0), third), (None, None)]
+    assert listed("values", bounds) == [0, 1, 2, 3]
+    assert listed("argmax", bounds) == [3]
+    assert listed("argmax", bounds[:3]) == [0, 1]
+    assert listed("argmin", bounds) == [0, 2]
+    assert listed("argmin", bounds[3:] * 2) == [0, 1]
+    assert counted(Threshold(">=", Fraction(2, 5)), bounds) == (2, 3)
+    assert counted(Threshold("<", half), bounds) == (1, 3)
+    assert counted(Threshold("<=", half), bounds) == (2, 3)
+    assert counted(Threshold(">", Fraction(1)), [(half, None)]) == (0, 1)

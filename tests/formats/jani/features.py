@@ -161,6 +161,7 @@ FEATURES = (
     Feature("properties", "`reward-bounds`", asks({"op": "Pmax", "exp": {**F3, "reward-bounds": [{"exp": "cost", "accumulate": ["steps"], "bounds": {"upper": 4}}]}}) | {"automata": [PAYING], "variables": [X, TRANSIENT]}, asks="Pmax=? [ F{cost}<=4 (x = 3) ]", rewards=("cost 2",)),
     Feature("properties", "`lower-exclusive` of rewards whose amounts are constants", asks({"op": "Pmax", "exp": {**F3, "reward-bounds": [{"exp": "cost", "accumulate": ["steps"], "bounds": {"lower": 1, "lower-exclusive": True}}]}}) | {"automata": [PAYING], "variables": [X, TRANSIENT]}, asks="Pmax=? [ F{cost}>=2 (x = 3) ]", rewards=("cost 2",)),
     Feature("properties", "comparison with a number", asks(op("≥", {"op": "Pmin", "exp": F3}, 0.5), fun="∀"), asks="Pmin>=0.5 [ F (x = 3) ] over min"),
+    Feature("properties", "`count` of a comparison", asks(op("≥", {"op": "Pmin", "exp": F3}, 0.5), fun="count"), asks="Pmin>=0.5 [ F (x = 3) ] over count"),
     Feature("properties", "`Emin`, `Emax` with `reach`", asks(STEPS), asks="Emax=? [ steps until x = 3 ]"),
     Feature("properties", "`step-instant`", asks({"op": "Emax", "exp": 1, "accumulate": ["steps"], "step-instant": 4}), asks="Emax=? [ steps for 4 steps ]"),
     Feature("properties", "`∀ G`, `∀ F`", asks(unary("∀", unary("F", op("=", "x", 5))), fun="∀"), asks="eventually x = 5"),
@@ -168,7 +169,7 @@ FEATURES = (
     Feature("properties", "`∃ F`, `∃ U`, `∃ X`", asks(unary("∃", F3), fun="∀"), asks="Pmax>0 [ F (x = 3) ] over min", note="a finite run is enough"),
     Feature("properties", "a condition on the initial states", asks(op("<", "x", 3), fun="∀"), asks="always x < 3 at the start"),
     Feature("properties", "`deadlock`", asks(unary("∃", unary("F", {"op": "deadlock"})), fun="∃"), asks="Pmax>0 [ F deadlocked ]"),
-    Feature("properties", "filters `min max sum avg count values argmin argmax ∀ ∃` over `initial`", asks({"op": "Pmax", "exp": F3}, fun="argmax"), asks="Pmax=? [ F (x = 3) ] over argmax"),
+    Feature("properties", "filters `min max sum avg values argmin argmax ∀ ∃` over `initial`", asks({"op": "Pmax", "exp": F3}, fun="argmax"), asks="Pmax=? [ F (x = 3) ] over argmax"),
     Feature("properties", "PlaJA's `PA` with `reach`", model(properties=[{"name": "question", "expression": {"op": "PA", "predicates": [], "reach": {"op": "state-condition", "exp": op("=", "x", 3)}}}]), asks="never x = 3"),
 )  # fmt: skip
 

@@ -13,8 +13,8 @@ import click
 from surefoot.cli.model import load_model, model_flags
 from surefoot.cli.output import check_writable, positive, write_file
 from surefoot.cli.progress import progress
-from surefoot.engines.explicit.answer import End
 from surefoot.engines.explicit.engine import Explicit
+from surefoot.engines.explicit.filters import End
 from surefoot.engines.explicit.optimum import Optimal, optimal_table
 from surefoot.errors import InvalidProblem
 from surefoot.formats.result_json.values import INFINITE, bounds_text, value_to

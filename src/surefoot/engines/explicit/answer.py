@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol
@@ -14,6 +13,7 @@ from surefoot.compile import Explored, explore
 from surefoot.compile.tier import Tier
 from surefoot.engines.asked import Asked, asked
 from surefoot.engines.explicit.evidence import in_order, values
+from surefoot.engines.explicit.filters import TABLES, End, counted, listed, over
 from surefoot.engines.explicit.posed import Posed, posed
 from surefoot.engines.explicit.runs import decide
 from surefoot.problem.problem import Problem
@@ -24,7 +24,6 @@ from surefoot.solve.markov import Undecided, solve
 from surefoot.verdict.verdict import Certificate, Exact, PerStart, Reason, Unknown, Verdict
 from surefoot.work.budget import Budget
 
-End = Fraction | None  # None: infinite
 MOST_NAMED = 3  # near ties that are told
 
 
@@ -71,13 +70,18 @@ def answer(limits: Limits, problem: Problem, budget: Budget) -> Verdict:
     bounds = _bounds(found, starts)
     cut = any(what.unfolded.markov.cut.any() for _, what, _ in found.sides)
     whole = None if cut or found.fused else Certificate("process", _evidence(found))
-    if problem.property.over != "values" or len(bounds) == 1:
-        return Exact(*over(problem.property.over, bounds), whole)
+    which, threshold = problem.property.over, problem.property.threshold
+    if which == "count" and threshold is not None:
+        return Exact(*counted(threshold, bounds), None)  # nor has the checker a claim about that
+    if which not in TABLES or (which == "values" and len(bounds) == 1):
+        return Exact(*over(which, bounds), whole)
+    if which != "values":
+        whole = None  # the checker has no claim about which starts are the best
     states = found.sides[0][1].unfolded.state
     part = None if whole is None else Certificate("part", {})
     table = [
-        (found.explored.valuation(int(states[s])), Exact(low, high, part))
-        for s, (low, high) in zip(starts, bounds, strict=True)
+        (found.explored.valuation(int(states[starts[i]])), Exact(*bounds[i], part))
+        for i in listed(which, bounds)
     ]
     return PerStart(tuple(table), whole)
 
@@ -176,32 +180,3 @@ def _bounds(solved: Solved, starts: NDArray[np.int64]) -> list[tuple[End, End]]:
                 column.append((1 - high, 1 - low) if side.negated else (low, high))
         columns.append(column)
     return [(a[0], b[1]) for a, b in zip(columns[0], columns[-1], strict=True)]
-
-
-def over(which: str, bounds: list[tuple[End, End]]) -> tuple[End, End]:
-    """What is asked about all starts together."""
-    fold: dict[str, Callable[[list[End]], End]] = {
-        "min": _least,
-        "max": _most,
-        "sum": _sum,
-        "avg": _average,
-        "values": _sum,  # of one
-    }
-    return fold[which]([b[0] for b in bounds]), fold[which]([b[1] for b in bounds])
-
-
-def _least(ends: list[End]) -> End:
-    return min((e for e in ends if e is not None), default=None)
-
-
-def _most(ends: list[End]) -> End:
-    return None if None in ends else max(e for e in ends if e is not None)
-
-
-def _sum(ends: list[End]) -> End:
-    return None if None in ends else sum((e for e in ends if e is not None), Fraction(0))
-
-
-def _average(ends: list[End]) -> End:
-    total = _sum(ends)
-    return None if total is None else total / len(ends)

@@ -26,8 +26,6 @@ from surefoot.problem.term import TRUE, free_names
 from surefoot.verdict.verdict import Reason, Unknown, Verdict
 from surefoot.work.budget import Budget
 
-_OVER = ("min", "max", "sum", "avg", "values")
-
 
 @dataclass(frozen=True, slots=True)
 class Explicit:
@@ -49,8 +47,6 @@ class Explicit:
     def objection(self, problem: Problem) -> str | None:
         if not isinstance(problem.property, Probability | Expected):
             return _objection_to_runs(problem)
-        if problem.property.over not in _OVER:
-            return f"explicit does not know the filter `{problem.property.over}` over start states"
         if problem.property.starts is not None and _has_reward_bound(problem.property):
             return "explicit counts rewards from the initial states only"
         try:

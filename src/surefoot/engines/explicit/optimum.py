@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from surefoot.engines.explicit.answer import End, Solved, solved
+from surefoot.engines.explicit.answer import Solved, solved
 from surefoot.engines.explicit.engine import Explicit
+from surefoot.engines.explicit.filters import End
 from surefoot.errors import Unsupported
 from surefoot.problem.meaning.transition import Transition
 from surefoot.problem.problem import Problem

@@ -76,7 +76,7 @@ class PropertyReader:
         values = fields["values"]
         asked = _operator(values)
         if asked in OPTIMUM:
-            if fun in "∀∃":
+            if fun in ("∀", "∃", "count"):
                 fields["fun"].fail(f"`{fun}` needs a truth value, but this is a number", "compare it")
             return self._measure(values, None, cast(Filter, fun), name)
         if asked in RELATIONS and (side := _measured_side(values)) is not None:
@@ -245,6 +245,8 @@ def _measured_side(node: Node) -> str | None:
 
 def _worst(fun: Node, threshold: Threshold) -> Filter:
     """Which initial state decides a comparison: for all of them the worst, for one of them the best."""
+    if fun.value == "count":
+        return "count"
     if fun.value not in ("∀", "values", "∃"):
         fun.refuse(f"`{fun.value}` of truth values is not supported", "use ∀")
     lowest = threshold.relation in (">", ">=")

@@ -16,6 +16,7 @@ from surefoot.problem.property import (
     Bound,
     Eventually,
     Expected,
+    Filter,
     Never,
     Path,
     Probability,
@@ -44,11 +45,13 @@ def check_property(problem: Problem) -> None:
         case Within(good, steps, after):
             _steps(steps, after)
             scope.require(good, BOOL, "property.good")
-        case Probability(path, threshold, _, _, starts):
+        case Probability(path, threshold, _, over, starts):
             _path(path, scope, problem.environment)
             _threshold(threshold)
+            _filter(over, threshold)
             _starts(starts, problem.environment)
-        case Expected(reward, until, _, _, _, starts, steps):
+        case Expected(reward, until, threshold, _, over, starts, steps):
+            _filter(over, threshold)
             _reward(reward, scope, problem.environment)
             _steps(0 if steps is None else steps, 0)
             scope.require(until, BOOL, "property.until")
@@ -139,6 +142,15 @@ def _threshold(threshold: Threshold | None) -> None:
     if threshold is not None and not 0 <= threshold.value <= 1:
         what = f"{show(Const(Fraction(threshold.value)))} is not a probability"
         raise InvalidProblem(what, fix="use a number from 0 to 1", where="property.threshold")
+
+
+def _filter(over: Filter, threshold: Threshold | None) -> None:
+    if over == "count" and threshold is None:
+        what = "`over count` counts the starts for which something is so, but this is a number"
+        raise InvalidProblem(what, fix="compare it: P>=0.9 [ … ] over count", where="property.over")
+    if over in ("argmin", "argmax") and threshold is not None:
+        what = f"`over {over}` names starts, which cannot be compared with a number"
+        raise InvalidProblem(what, fix="ask with =?", where="property.over")
 
 
 def _reward(reward: str | Term, scope: Scope, environment: Environment) -> None:
