@@ -14,6 +14,7 @@ from tests.cli.conftest import Command
 from tests.report.heatmap.tables import write_constant
 
 from surefoot.engines.explicit import Explicit
+from surefoot.studies.racetrack.track import DIRECTIONS
 
 POND = Path(__file__).parents[2] / "docs" / "reference" / "pond.toml"
 ARRIVES = (POND, "--property", "arrives", "--quiet")
@@ -287,3 +288,41 @@ def test_estimates_and_their_effort(drawn: Drawn, command: Command) -> None:
     _, out, _ = command("heatmap", *ARRIVES, *asked, "--where", "y = 3")
     assert "drawn: the middle of each confidence interval" in out
     assert "confidence of each interval: 0.99375; of all in a map together: at least 0.95" in out  # of 8
+
+
+def test_the_published_model_and_ours_have_the_same_map(
+    drawn: Drawn, shared_data: Path, tmp_path: Path
+) -> None:
+    """A published policy on Barto-small: the mean over all cells is what a random start is known to have."""
+    folder = shared_data / "jani"
+    observed = ("car_dx", "car_dy", "car_x", "car_y", *(f"dist_{d}" for d in DIRECTIONS))
+    published = drawn(
+        folder / "racetrack" / "racetrack_barto_sml.jani",
+        *("--property", "goalProbability", "--x", "car_x", "--y", "car_y", "--no-certificates"),
+        *("--policy", folder / "racetrack-policies" / "ep10999.onnx", "--actions", "edges_of(car)"),
+        *("--observe", ", ".join((*observed, "goal_dist", "goal_dist_x", "goal_dist_y"))),
+        *("--starts", "car_dx = 0 and car_dy = 0 and at(environment, wait_for_car) and at(Distance, done)"),
+    )["panels"][0]
+    found = values(published)
+    assert len(found) == 233
+    assert sum(found.values()) / len(found) == pytest.approx(0.906802, abs=1e-6)
+    model = tmp_path / "ours.py"
+    model.write_text(OURS.format(folder=str(folder)))
+    ours = drawn(model, "--trust-python", "--no-certificates")["panels"][0]
+    assert (ours["x"], ours["y"]) == (published["x"], published["y"])
+    assert values(ours) == pytest.approx(found, abs=1e-9)
+
+
+OURS = """
+from fractions import Fraction
+from pathlib import Path
+from surefoot.formats.onnx import read_onnx
+from surefoot.studies.racetrack.policies import neural_policy
+from surefoot.studies.racetrack.problem import goal_probability, problem as posed
+from surefoot.studies.racetrack.track import parse_track
+
+folder = Path("{folder}")
+track = parse_track((folder / "tracks" / "barto-small.track").read_text(), "barto-small")
+network = read_onnx(folder / "racetrack-policies" / "ep10999.onnx")
+problem = posed(goal_probability(), neural_policy(network, track), track, Fraction(1, 10), anywhere=True)
+"""

@@ -18,7 +18,7 @@ from tests.report.heatmap.tables import small, table
 from surefoot.report.drawing import Cells, Drawing, Line, Rectangle, Text, png, svg
 from surefoot.report.drawing.font import GLYPHS, glyph
 from surefoot.report.heatmap.cells import axes, heat_map, looked
-from surefoot.report.heatmap.colours import OUTSIDE, Scale, colours
+from surefoot.report.heatmap.colours import OUTSIDE, UNKNOWN, Scale, colours
 from surefoot.report.heatmap.curve import Curve
 from surefoot.report.heatmap.document import document
 from surefoot.report.heatmap.figure import Figure, Panel, figure, interval_text
@@ -171,6 +171,25 @@ def test_scales() -> None:
     auto = figure("all", [panel], limits="auto")
     assert auto.scales["probability"] == Scale(0.2, 1.0)
     assert "beyond the scale" in svg(drawn(figure("all", [panel], limits=(0.5, 0.6))))
+
+
+def test_a_wide_interval_is_marked_and_a_very_wide_one_has_no_colour() -> None:
+    """The middle of [0, 1] is no estimate: such runs were cut off."""
+    bounds = [("0.1", "0.2"), ("0.2", "0.5"), ("0", "1")]
+    rows = [
+        ({"x": i}, Measured(Fraction(low), Fraction(high), Fraction("0.95")))
+        for i, (low, high) in enumerate(bounds)
+    ]
+    shown = small(rows)
+    assert "11 3~~~".replace(" ", "") in text(shown)
+    assert "~ wide interval" in text(shown)
+    cells = next(s for s in drawn(shown).shapes if isinstance(s, Cells))
+    assert cells.colours[0][:2] == (Scale(0, 1).colour(0.15), Scale(0, 1).colour(0.35))
+    assert cells.colours[0][2] == UNKNOWN
+    assert cells.signs == (("", "~", "~"),)
+    assert cells.titles[0][2] == "x = 2: wide interval, [0, 1] at 0.95"
+    low = figure(shown.title, shown.panels, end="low")
+    assert next(s for s in drawn(low).shapes if isinstance(s, Cells)).colours[0][2] == Scale(0, 1).colour(0.0)
 
 
 def test_a_confidence_is_never_rounded_up() -> None:

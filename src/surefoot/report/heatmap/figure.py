@@ -18,7 +18,8 @@ from surefoot.report.heatmap.measured import End, Measured, Which
 from surefoot.report.run_table import number
 
 Limits: TypeAlias = tuple[float, float] | Literal["auto"] | None
-Odd: TypeAlias = Literal["no start here", "unknown", "infinite"]
+Odd: TypeAlias = Literal["no start here", "unknown", "infinite", "wide interval"]
+WIDE, TOO_WIDE = 0.2, 0.5  # of what is possible: such intervals are marked, and have no colour
 DIGITS = 4  # of a number in a picture; JSON has them all
 AGGREGATES = {"min": "least", "max": "greatest", "mean": "mean"}
 
@@ -132,23 +133,45 @@ def floored(confidence: Fraction) -> str:
 
 def shown_numbers(figure: Figure, unit: str) -> list[float]:
     """All numbers that are drawn on one scale."""
-    shown = [c.value.shown(figure.end) for p in figure.panels if p.unit == unit for c in p.map.cells]
-    return [float(n) for n in shown if n is not None]
+    shown = [drawn_number(figure, unit, c) for p in figure.panels if p.unit == unit for c in p.map.cells]
+    return [n for n in shown if n is not None]
 
 
-def odd(cell: Cell | None) -> Odd:
-    """Why there is no number in a place."""
+def drawn_number(figure: Figure, unit: str, cell: Cell | None) -> float | None:
+    """What gives a cell its colour: nothing, where the middle of an interval would say nothing."""
+    number = None if cell is None else cell.value.shown(figure.end)
+    if cell is None or number is None or spread(figure, unit, cell) > TOO_WIDE:
+        return None
+    return float(number)
+
+
+def spread(figure: Figure, unit: str, cell: Cell) -> float:
+    """How wide an interval is, as a share of all that is possible; 0 if one of its ends is drawn."""
+    low, high = cell.value.low, cell.value.high
+    if figure.end != "middle" or low is None or high is None:
+        return 0.0
+    scale = figure.scales[unit]
+    possible = 1.0 if "probability" in unit else scale.high - scale.low
+    return float(high - low) / possible
+
+
+def odd(figure: Figure, unit: str, cell: Cell | None) -> Odd | None:
+    """What is special about a cell, if anything is."""
     if cell is None:
         return "no start here"
-    return "infinite" if cell.value.is_infinite else "unknown"
+    if cell.value.is_infinite:
+        return "infinite"
+    if cell.value.shown(figure.end) is None:
+        return "unknown"
+    return "wide interval" if spread(figure, unit, cell) > WIDE else None
 
 
 def odd_cells(figure: Figure, unit: str) -> list[Odd]:
-    """Which kinds of cells without a number the maps of one scale have."""
+    """Which kinds of special cells the maps of one scale have."""
     maps = [p.map for p in figure.panels if p.unit == unit]
-    found = {odd(c) for m in maps for c in m.cells if c.value.shown(figure.end) is None}
-    found |= {odd(None) for m in maps if len(m.cells) < len(m.x.values) * m.rows}
-    return sorted(found)
+    found = {odd(figure, unit, c) for m in maps for c in m.cells}
+    found |= {odd(figure, unit, None) for m in maps if len(m.cells) < len(m.x.values) * m.rows}
+    return sorted(kind for kind in found if kind is not None)
 
 
 def short(value: Fraction | float) -> str:
@@ -156,12 +179,10 @@ def short(value: Fraction | float) -> str:
     return f"{float(value):.{DIGITS}g}"
 
 
-def value_text(measured: Measured, end: End = "middle") -> str:
+def value_text(figure: Figure, unit: str, cell: Cell) -> str:
     """The number of a cell in a few characters."""
-    shown = measured.shown(end)
-    if shown is not None:
-        return short(shown)
-    return "infinite" if measured.is_infinite else "unknown"
+    shown = drawn_number(figure, unit, cell)
+    return short(shown) if shown is not None else odd(figure, unit, cell) or "unknown"
 
 
 def interval_text(measured: Measured) -> str:
@@ -190,10 +211,10 @@ def place_text(map: HeatMap, column: int, row: int) -> str:
     return state_text(told)
 
 
-def cell_text(map: HeatMap, cell: Cell, end: End) -> str:
+def cell_text(figure: Figure, panel: Panel, cell: Cell) -> str:
     """All of a cell in one line, for a pointer that rests on it."""
-    place = place_text(map, cell.column, cell.row)
-    told = f"{place}: {value_text(cell.value, end)}, {interval_text(cell.value)}"
+    place = place_text(panel.map, cell.column, cell.row)
+    told = f"{place}: {value_text(figure, panel.unit, cell)}, {interval_text(cell.value)}"
     if runs := cell.value.counts.get("runs"):
         told += f", {runs} runs"
     return told if len(cell.starts) == 1 else f"{told}, {len(cell.starts)} starts"

@@ -59,13 +59,14 @@ def section(figure: Figure, detail: int = 2, *, heading: bool = True) -> str:
     curve = f'<div class="curve">{svg(curve_drawing(figure.curve))}</div>' if figure.curve is not None else ""
     panels = "\n".join(_panel(figure, panel, detail) for panel in figure.panels)
     scales = "".join(svg(legend_drawing(figure, unit)) for unit in figure.scales)
-    facts = "".join(_facts(panel) for panel in figure.panels)
+    rests = "".join(_facts(panel) for panel in figure.panels if panel.facts)
+    facts = f"<details><summary>What this rests on</summary><dl>{rests}</dl></details>" if rests else ""
     return (
         f'<section class="heat">{head}{notes}{curve}'
         f'<div class="scale">{scales}</div><div class="panels">{panels}</div>'
         f'<div class="picked" aria-live="polite">'
         "<p>Click a cell, or use the arrow keys, to see its value, interval and start state.</p></div>"
-        f"<details><summary>What this rests on</summary><dl>{facts}</dl></details></section>"
+        f"{facts}</section>"
     )
 
 
@@ -81,7 +82,7 @@ def _panel(figure: Figure, panel: Panel, detail: int) -> str:
     counts = list(dict.fromkeys(n for c in map.cells for n in c.value.counts))
     cells: list[list[Any]] = []
     for cell in map.cells:
-        row: list[Any] = [cell.column, cell.row, value_text(cell.value, figure.end)]
+        row: list[Any] = [cell.column, cell.row, value_text(figure, panel.unit, cell)]
         row.append(interval_text(cell.value) if detail > 0 else "")
         if detail > 1:
             row.append([cell.value.counts.get(n, 0) for n in counts] if cell.value.counts else None)

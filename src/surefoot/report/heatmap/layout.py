@@ -25,6 +25,7 @@ from surefoot.report.heatmap.figure import (
     Odd,
     Panel,
     cell_text,
+    drawn_number,
     odd,
     odd_cells,
     place_text,
@@ -43,6 +44,7 @@ SPECIAL: dict[Odd, tuple[str, str]] = {
     "no start here": (OUTSIDE, ""),
     "unknown": (UNKNOWN, "?"),
     "infinite": (INFINITE, "∞"),
+    "wide interval": (UNKNOWN, "~"),
 }
 LINE_COLOUR = "#28588f"
 
@@ -102,14 +104,15 @@ def panel_drawing(figure: Figure, panel: Panel) -> Placed:
     colours_of, signs, titles = [], [], []
     for row in order:
         here = [inside.get((column, row)) for column in range(columns)]
-        shown = [None if c is None else c.value.shown(figure.end) for c in here]
+        kinds = [odd(figure, panel.unit, c) for c in here]
+        shown = [drawn_number(figure, panel.unit, c) for c in here]
         paint = [
-            SPECIAL[odd(c)][0] if s is None else scale.colour(float(s))
-            for c, s in zip(here, shown, strict=True)
+            scale.colour(s) if s is not None else SPECIAL[k or "unknown"][0]
+            for k, s in zip(kinds, shown, strict=True)
         ]
-        sign = ["" if s is not None else SPECIAL[odd(c)][1] for c, s in zip(here, shown, strict=True)]
+        sign = ["" if k is None else SPECIAL[k][1] for k in kinds]
         told = [
-            f"{place_text(map, column, row)}: no start" if c is None else cell_text(map, c, figure.end)
+            f"{place_text(map, column, row)}: no start" if c is None else cell_text(figure, panel, c)
             for column, c in enumerate(here)
         ]
         colours_of.append(tuple(paint))

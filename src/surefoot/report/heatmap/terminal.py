@@ -6,10 +6,19 @@ from dataclasses import dataclass
 
 from surefoot.report.heatmap.colours import Scale, colours
 from surefoot.report.heatmap.curve import Curve
-from surefoot.report.heatmap.figure import Figure, Odd, Panel, odd, odd_cells, short, shown_numbers
+from surefoot.report.heatmap.figure import (
+    Figure,
+    Odd,
+    Panel,
+    drawn_number,
+    odd,
+    odd_cells,
+    short,
+    shown_numbers,
+)
 from surefoot.report.run_table import number
 
-SIGNS: dict[Odd, str] = {"no start here": "·", "unknown": "?", "infinite": "∞"}
+SIGNS: dict[Odd, str] = {"no start here": "·", "unknown": "?", "infinite": "∞", "wide interval": "~"}
 BARS = "▁▂▃▄▅▆▇█"
 
 
@@ -53,11 +62,12 @@ def _panel(figure: Figure, panel: Panel, width: int) -> list[list[Piece]]:
         line = [Piece(labels[row].rjust(margin) + " ")]
         for column in range(fits):
             cell = inside.get((column, row))
-            shown = None if cell is None else cell.value.shown(figure.end)
+            shown, kind = drawn_number(figure, panel.unit, cell), odd(figure, panel.unit, cell)
             if shown is not None:
-                line.append(Piece(scale.digit(float(shown)) * wide, scale.colour(float(shown))))
+                digits = scale.digit(shown) if kind is None else SIGNS[kind]
+                line.append(Piece((scale.digit(shown) + digits)[-wide:], scale.colour(shown)))
             else:
-                line.append(Piece(SIGNS[odd(cell)] * wide))
+                line.append(Piece(SIGNS[kind or "unknown"] * wide))
         told.append(line)
     first, last = number(map.x.values[0]), number(map.x.values[fits - 1])
     room = max(1, fits * wide - len(first) - len(last))
