@@ -22,6 +22,7 @@ from surefoot.certify.replay import replay, replay_stem
 from surefoot.errors import Unsupported
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Property, Recurs
+from surefoot.problem.term import Term
 from surefoot.verdict.verdict import (
     Argument,
     Certificate,
@@ -103,10 +104,25 @@ def _certified(
         case Holds(as_asked=True, argument=Argument("graph")):
             more = Budget(_looking_again(budget), budget.seed, budget.progress)
             return _checked(about_graph(problem, inputs), "proved", verdict, more)
+        case Holds(as_asked=True, argument=Argument(invariant=invariant)) if invariant is not None:
+            return _invariant(problem, verdict, invariant, inputs, budget)
         case Holds(as_asked=True, argument=Argument()):
             return aided(problem, verdict, Aid(), inputs, budget)
         case _:
             return Evidence(verdict, False)
+
+
+def _invariant(
+    problem: Problem, holds: Holds, invariant: Term, inputs: Mapping[str, str], budget: Budget
+) -> Evidence:
+    """A condition that no run leaves and that excludes what is bad: both are proved, the first one first."""
+    lemma = replace(problem, property=Never(~invariant))
+    closed = proof_about_runs(lemma, Argument("closed", 1), inputs, budget)
+    if isinstance(closed, str):
+        return Evidence(holds, False, (f"not certified: that no run leaves the abstract states: {closed}",))
+    aid = Aid(invariant=closed)
+    claimed = proof_about_runs(problem, Argument("induction", 1), inputs, budget, aid=aid)
+    return _checked(claimed, "proved", holds, budget)
 
 
 def aided(problem: Problem, holds: Holds, aid: Aid, inputs: Mapping[str, str], budget: Budget) -> Evidence:

@@ -19,6 +19,7 @@ from surefoot.encode.system import objection as encoding_objection
 from surefoot.engines.predicates.asked.expansion import TESTS
 from surefoot.engines.predicates.asked.refining import decide
 from surefoot.engines.predicates.asked.search import begin
+from surefoot.engines.predicates.closed import because_closed
 from surefoot.engines.predicates.graph import labels_of, tabulated_graph, trace_along
 from surefoot.engines.predicates.moves import Dynamics, dynamics
 from surefoot.engines.predicates.tabulated.partition import Concrete, explore, sure
@@ -131,8 +132,7 @@ def _tabulated(engine: Predicates, model: Dynamics, budget: Budget) -> Verdict:
 def _holds(engine: Predicates, found: Abstraction, graph: AbstractGraph, stopped: str | None) -> Verdict:
     if found.is_safe:
         sizes = f"{counted(len(graph.states), 'state')} and {counted(len(graph.predicates), 'predicate')}"
-        how = f"by a predicate abstraction with {sizes}"
-        return Holds(None, engine.name, as_asked=True, how=how, artifact=graph)
+        return because_closed(found.table.dynamics, graph, f"by a predicate abstraction with {sizes}")
     if stopped is None:
         unsafe = sum(s.unsafe for s in graph.states)
         what = (

@@ -30,9 +30,12 @@ class Assumed:
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """`steps`: how far runs are unrolled, or k of an induction; `good`: states of which one must be good."""
+    """`steps`: how far runs are unrolled, or k of an induction; `good`: states of which one must be good.
 
-    kind: str  # "unrolled" or "induction"
+    `closed`: no step leads from a state that is not bad to one that is; its `steps` is 1.
+    """
+
+    kind: str  # "unrolled", "induction" or "closed"
     steps: int
     good: int | None = None
     free: Free = field(default_factory=Free)
@@ -42,8 +45,8 @@ class Argument:
 
 def read_argument(data: object, nested: int = 0) -> Argument:
     entry = record(data, _KEYS, _MORE, "argument")
-    if entry["kind"] not in ("unrolled", "induction"):
-        raise BadCertificate("argument: neither `unrolled` nor `induction`")
+    if entry["kind"] not in ("unrolled", "induction", "closed"):
+        raise BadCertificate("argument: neither `unrolled`, `induction` nor `closed`")
     steps = integer(entry["steps"], 0, MOST_STEPS, "steps")
     good = integer(entry["good"], 1, MOST_STEPS, "good") if "good" in entry else None
     free = _free(entry["free"]) if "free" in entry else Free()

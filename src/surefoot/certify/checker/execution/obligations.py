@@ -51,7 +51,8 @@ def _all(problem: Problem, argument: Argument) -> Iterator[Obligation]:
         aided = replace(aided, never=never)
     if argument.different and (problem.property.kind != "never" or problem.property.steps is not None):
         raise BadCertificate("argument: only for `never` without a number of steps do simple paths suffice")
-    yield from (_unrolled if argument.kind == "unrolled" else _induction)(aided, argument)
+    kinds = {"unrolled": _unrolled, "induction": _induction, "closed": _closed}
+    yield from kinds[argument.kind](aided, argument)
 
 
 def _unrolled(problem: Problem, argument: Argument) -> Iterator[Obligation]:
@@ -84,6 +85,19 @@ def _induction(problem: Problem, argument: Argument) -> Iterator[Obligation]:
     if argument.good is not None:
         none = tuple(_at(problem, t).condition(False) for t in range(argument.good))
         yield _anywhere(problem, "step/none good", argument.good - 1, none)
+
+
+def _closed(problem: Problem, argument: Argument) -> Iterator[Obligation]:
+    """No start is bad; from a state that is not, no step leads to one that is, or out of a range."""
+    asked = problem.property
+    if asked.kind != "never" or asked.steps is not None or argument.steps != 1:
+        raise BadCertificate("argument: `closed` shows `never` without a number of steps; its own is 1")
+    if argument.good is not None or argument.different:
+        raise BadCertificate("argument: `closed` takes neither `good` nor `different`")
+    yield _from_start(problem, "violation", 0, lambda t: _violation(problem, t))
+    inside = _at(problem, 0).condition(False)
+    yield _anywhere(problem, "step/violation", 1, (inside, *_violation(problem, 1)))
+    yield _anywhere(problem, "step/escape", 0, (inside, escape(_at(problem, 0))))
 
 
 def _at(problem: Problem, time: int) -> Moment:
@@ -138,6 +152,8 @@ def described(problem: Problem, argument: Argument) -> str:
     """Property and argument in words; what exactly the condition is stands in the certificate."""
     asked, how = problem.property, "every run is looked at"
     span = "" if asked.steps is None else f" in states {asked.after} to {asked.steps}"
+    if argument.kind == "closed":
+        how = "because no step leaves the other states"
     if argument.kind == "induction":
         how = f"by induction with k = {max(argument.steps, argument.good or 0)}"
     how += " over simple paths" if argument.different else ""

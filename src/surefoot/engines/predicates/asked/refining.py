@@ -14,6 +14,7 @@ from surefoot.engines.predicates.asked.expansion import Key
 from surefoot.engines.predicates.asked.paths import Run, as_trace, examine
 from surefoot.engines.predicates.asked.search import Reached, Search, begin
 from surefoot.engines.predicates.asked.ways import moved, predicate
+from surefoot.engines.predicates.closed import because_closed
 from surefoot.engines.predicates.graph import abstract_state, as_state
 from surefoot.engines.predicates.moves import Dynamics
 from surefoot.errors import InvalidProblem
@@ -22,7 +23,7 @@ from surefoot.problem.semantics import State, holds
 from surefoot.problem.show import show
 from surefoot.problem.term import Term
 from surefoot.verdict.artifact import AbstractGraph
-from surefoot.verdict.verdict import Holds, Reason, Trace, Unknown, Vacuous, Verdict, Violated
+from surefoot.verdict.verdict import Reason, Trace, Unknown, Vacuous, Verdict, Violated
 from surefoot.verdict.words import counted
 from surefoot.work.budget import Budget
 
@@ -79,8 +80,7 @@ def _holds(dynamics: Dynamics, graph: AbstractGraph) -> Verdict:
     if dynamics.doubts:
         return Unknown(Reason.NUMERICS, "; ".join(dynamics.doubts), artifact=graph)
     sizes = f"{counted(len(graph.states), 'state')} and {counted(len(graph.predicates), 'predicate')}"
-    how = f"by a predicate abstraction with {sizes}"
-    return Holds(None, "predicates", as_asked=True, how=how, artifact=graph)
+    return because_closed(dynamics, graph, f"by a predicate abstraction with {sizes}")
 
 
 def _run(search: Search, found: Run, graph: AbstractGraph) -> Verdict:

@@ -1,0 +1,78 @@
+"""The reachable abstract states as one condition: an inductive invariant, in the form that proofs need.
+
+The condition is a tree. What all remaining abstract states have in common is said once; then they are divided
+by the predicate that divides them most evenly. A value that follows from the others at sight is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from surefoot.engines.predicates.asked.cubes import EVERYTHING, Cube, cubes, meet
+from surefoot.engines.predicates.moves import Dynamics
+from surefoot.errors import Unsupported
+from surefoot.problem.names import location_name
+from surefoot.problem.term import FALSE, TRUE, Term, Var, conjunction, disjunction
+from surefoot.verdict.artifact import AbstractGraph
+from surefoot.verdict.verdict import Argument, Holds
+
+Row = tuple[bool, ...]
+MOST_STATES = 64  # of an abstraction for which a proof is tried
+
+
+def closed_condition(dynamics: Dynamics, graph: AbstractGraph) -> Term | None:
+    """True in the states of the abstract states of this graph and in no others; None: there are too many."""
+    if len(graph.states) > MOST_STATES:
+        return None
+    places = list(dict.fromkeys(p for s in graph.states for p in s.locations))
+    conditions = [Var(location_name(*p)) for p in places] + list(graph.predicates)
+    rows = {(*(p in s.locations for p in places), *s.values) for s in graph.states}
+    literals = [
+        (
+            tuple(cubes(dynamics.expanded(c), dynamics.layout.kinds)),
+            tuple(cubes(dynamics.expanded(~c), dynamics.layout.kinds)),
+        )
+        for c in conditions
+    ]
+    try:
+        return _tree(dynamics, conditions, literals, sorted(rows), frozenset(), (EVERYTHING,))
+    except Unsupported:
+        return None
+
+
+def _tree(
+    dynamics: Dynamics,
+    conditions: Sequence[Term],
+    literals: Sequence[tuple[tuple[Cube, ...], tuple[Cube, ...]]],
+    rows: Sequence[Row],
+    settled: frozenset[int],
+    here: Sequence[Cube],
+) -> Term:
+    """The condition for these rows, where the settled columns are known; states are in one of the cubes."""
+    kinds = dynamics.layout.kinds
+    common = [i for i in range(len(conditions)) if i not in settled and len({r[i] for r in rows}) == 1]
+    parts: list[Term] = []
+    for number in common:
+        value = rows[0][number]
+        if meet(here, literals[number][value], kinds):  # the opposite is possible
+            parts.append(conditions[number] if value else ~conditions[number])
+            here = meet(here, literals[number][not value], kinds)
+    open_columns = [i for i in range(len(conditions)) if i not in settled and i not in common]
+    if open_columns:
+        best = min(open_columns, key=lambda i: abs(2 * sum(r[i] for r in rows) - len(rows)))
+        known = settled | set(common) | {best}
+        sides = []
+        for value in (True, False):
+            inside = meet(here, literals[best][not value], kinds)
+            kept = [r for r in rows if r[best] is value]
+            rest = _tree(dynamics, conditions, literals, kept, known, inside) if inside else FALSE
+            sides.append(conjunction((conditions[best] if value else ~conditions[best], rest)))
+        parts.append(disjunction(tuple(sides)))
+    return conjunction(tuple(parts)) if parts else TRUE
+
+
+def because_closed(dynamics: Dynamics, graph: AbstractGraph, how: str) -> Holds:
+    """What holds because the abstract states are closed; with the condition that says so."""
+    inside = closed_condition(dynamics, graph)
+    argument = None if inside is None else Argument("closed", 1, invariant=inside)
+    return Holds(None, "predicates", as_asked=True, how=how, argument=argument, artifact=graph)

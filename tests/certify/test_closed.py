@@ -1,0 +1,139 @@
+"""Certificates of closed sets of states: accepted as they are made, rejected when one is changed."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from tests.engines.predicates.wide_systems import FIRST, SECOND, tanks
+
+from surefoot.certify.checker.check import check
+from surefoot.certify.checker.number import BadCertificate, Refused
+from surefoot.engines.predicates import Predicates
+from surefoot.run import verify
+from surefoot.verdict.verdict import Proved
+from surefoot.work.budget import Budget
+
+
+@pytest.fixture(scope="module")
+def content() -> dict[str, Any]:
+    """That two tanks never hold more than 1200 together, 8 * 10^12 states."""
+    result = verify(tanks(FIRST + SECOND > 1200), Predicates(), Budget(120))
+    assert isinstance(result.verdict, Proved), result.notes
+    assert result.certified
+    return dict(result.verdict.certificate.content)
+
+
+def accepted(content: dict[str, Any]) -> bool:
+    try:
+        return check(content).accepted
+    except (Refused, BadCertificate):
+        return False
+
+
+def lemma(content: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = content["claim"]["argument"]["assuming"]
+    return found
+
+
+def test_it_is_accepted(content: dict[str, Any]) -> None:
+    assert lemma(content)["argument"] == {"kind": "closed", "steps": 1}
+    assert accepted(content)
+
+
+def wider_start(content: dict[str, Any]) -> None:
+    content["claim"]["problem"]["initial"] = True
+
+
+def another_limit(content: dict[str, Any]) -> None:
+    content["claim"]["problem"]["property"]["condition"] = [
+        "<",
+        1000,
+        ["+", ["name", "first"], ["name", "second"]],
+    ]
+
+
+def weaker_lemma(content: dict[str, Any]) -> None:
+    lemma(content)["never"] = ["<", 1900, ["+", ["name", "first"], ["name", "second"]]]
+
+
+def stronger_lemma(content: dict[str, Any]) -> None:
+    lemma(content)["never"] = ["<", 600, ["+", ["name", "first"], ["name", "second"]]]
+
+
+def no_lemma(content: dict[str, Any]) -> None:
+    lemma(content)["never"] = False
+
+
+def everything_excluded(content: dict[str, Any]) -> None:
+    lemma(content)["never"] = True
+
+
+def other_steps(content: dict[str, Any]) -> None:
+    lemma(content)["argument"]["steps"] = 2
+
+
+def with_different_states(content: dict[str, Any]) -> None:
+    lemma(content)["argument"]["different"] = [[0, 1]]
+
+
+def with_good_states(content: dict[str, Any]) -> None:
+    lemma(content)["argument"]["good"] = 1
+
+
+def unknown_kind(content: dict[str, Any]) -> None:
+    lemma(content)["argument"]["kind"] = "open"
+
+
+def for_liveness(content: dict[str, Any]) -> None:
+    content["claim"]["argument"] = {"kind": "closed", "steps": 1}
+    content["claim"]["problem"]["property"]["kind"] = "recurs"
+
+
+def without_the_last_obligation(content: dict[str, Any]) -> None:
+    content["obligations"].pop()
+
+
+def without_the_step(content: dict[str, Any]) -> None:
+    content["obligations"] = [
+        o for o in content["obligations"] if o["obligation"] != "assumed/step/violation"
+    ]
+
+
+def empty_step(content: dict[str, Any]) -> None:
+    next(o for o in content["obligations"] if o["obligation"] == "assumed/step/violation")["cases"] = []
+
+
+def another_step(content: dict[str, Any]) -> None:
+    for edge in content["claim"]["problem"]["edges"]:
+        if edge["action"] == "wait":
+            edge["outcomes"] = [[["first", 1999], ["second", 1999]]]
+
+
+DAMAGES: list[Callable[[dict[str, Any]], None]] = [
+    wider_start,
+    another_limit,
+    weaker_lemma,
+    stronger_lemma,
+    no_lemma,
+    everything_excluded,
+    other_steps,
+    with_different_states,
+    with_good_states,
+    unknown_kind,
+    for_liveness,
+    without_the_last_obligation,
+    without_the_step,
+    empty_step,
+    another_step,
+]
+
+
+@pytest.mark.parametrize("damage", DAMAGES, ids=lambda d: d.__name__)
+def test_a_damaged_one_is_rejected(content: dict[str, Any], damage: Callable[[dict[str, Any]], None]) -> None:
+    changed = copy.deepcopy(content)
+    damage(changed)
+    assert changed != content
+    assert not accepted(changed)
