@@ -41,11 +41,9 @@ def decider(folder: Path) -> Decide:
 
 
 def momba(folder: Path, decide: Decide) -> Run:
-    """momba's engine (Rust) with an oracle in Python; caching of states off, which would fill the memory."""
+    """momba's engine (Rust) with an oracle in Python; it remembers the states that runs have come to."""
     from momba import engine, jani  # type: ignore[import-not-found]
-    from momba.engine import explore  # type: ignore[import-not-found]
 
-    explore.disable_exploration_cache()
     explorer = engine.Explorer.new_discrete_time(jani.load_model((folder / "race.jani").read_text("utf-8")))
     (start,) = explorer.initial_states
 

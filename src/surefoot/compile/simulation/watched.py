@@ -107,7 +107,9 @@ def outward(units: NDArray[Any], scale: int, up: bool) -> NDArray[np.float64]:
     """Units as floats that are no less (up) or no more (not up) than the exact numbers."""
     if units.dtype == object or (len(units) and max(abs(int(units.min())), abs(int(units.max()))) >= 1 << 53):
         return np.array([_outward(int(u), scale, up) for u in units], dtype=np.float64)
-    quotients = units / np.float64(scale)
+    quotients: NDArray[np.float64] = units / np.float64(scale)
+    if scale & (scale - 1) == 0:
+        return quotients
     rest = scale // np.gcd(units, scale)
     inexact = (rest & (rest - 1)) != 0
     return np.where(inexact, np.nextafter(quotients, np.inf if up else -np.inf), quotients)
