@@ -71,7 +71,7 @@ def section(figure: Figure, detail: int = 2, *, heading: bool = True) -> str:
 
 
 def _panel(figure: Figure, panel: Panel, detail: int) -> str:
-    placed = panel_drawing(figure, panel)
+    placed = panel_drawing(figure, panel, titles=False)
     name = escape(f"{panel.title}: heat map of the {panel.unit}", quote=True)
     picture = svg(
         placed.drawing, titles=False, attributes=f' tabindex="0" role="application" aria-label="{name}"'

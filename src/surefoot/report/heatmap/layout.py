@@ -17,6 +17,7 @@ from surefoot.report.drawing.shapes import (
     shifted,
     text_width,
 )
+from surefoot.report.drawing.svg import MOST_TITLES
 from surefoot.report.heatmap.cells import Axis, Point
 from surefoot.report.heatmap.colours import INFINITE, OUTSIDE, UNKNOWN, Scale, colours
 from surefoot.report.heatmap.curve import Curve
@@ -91,37 +92,19 @@ def _rows(placed: list[Placed], columns: int) -> Iterator[list[Placed]]:
         yield placed[first : first + columns]
 
 
-def panel_drawing(figure: Figure, panel: Panel) -> Placed:
-    """One heat map with its heading and its axes."""
-    map, scale = panel.map, figure.scales[panel.unit]
+def panel_drawing(figure: Figure, panel: Panel, *, titles: bool = True) -> Placed:
+    """One heat map with its heading and its axes; `titles`: cells tell what they are."""
+    map = panel.map
     columns, rows = len(map.x.values), map.rows
     room = ROOM.get(min(figure.columns, len(figure.panels)), LEAST_ROOM)
     size = max(1, min(LARGEST_CELL, room // columns, max(room // rows, 6)))
     labels = [number(v) for v in map.y.values] if map.y is not None else []
     left = max(map_margin(labels), 12)
     order = list(range(rows)) if figure.down else list(reversed(range(rows)))
-    inside = map.places()
-    colours_of, signs, titles = [], [], []
-    for row in order:
-        here = [inside.get((column, row)) for column in range(columns)]
-        kinds = [odd(figure, panel.unit, c) for c in here]
-        shown = [drawn_number(figure, panel.unit, c) for c in here]
-        paint = [
-            scale.colour(s) if s is not None else SPECIAL[k or "unknown"][0]
-            for k, s in zip(kinds, shown, strict=True)
-        ]
-        sign = ["" if k is None else SPECIAL[k][1] for k in kinds]
-        told = [
-            f"{place_text(map, column, row)}: no start" if c is None else cell_text(figure, panel, c)
-            for column, c in enumerate(here)
-        ]
-        colours_of.append(tuple(paint))
-        signs.append(tuple(sign))
-        titles.append(tuple(told))
     width, height = columns * size, rows * size
     shapes: list[Shape] = [
         Text(0, 11, panel.title, 12, bold=True),
-        Cells(left, HEAD, size, tuple(colours_of), tuple(signs), tuple(titles)),
+        _cells(figure, panel, left, size, order, titles and columns * rows <= MOST_TITLES),
         *_frame(left, HEAD, width, height),
         *_across(map.x, left, HEAD + height, size),
     ]
@@ -130,6 +113,30 @@ def panel_drawing(figure: Figure, panel: Panel) -> Placed:
         shapes.append(Text(0, HEAD - 6, map.y.name, 10))
     whole = max(left + width + RIGHT, text_width(panel.title, 12), left + text_width(map.x.name) + RIGHT)
     return Placed(Drawing(whole, HEAD + height + FOOT, tuple(shapes)), left, HEAD, size)
+
+
+def _cells(figure: Figure, panel: Panel, left: int, size: int, order: list[int], titled: bool) -> Cells:
+    """The cells from the uppermost row to the lowest."""
+    map, scale, inside = panel.map, figure.scales[panel.unit], panel.map.places()
+    paint, signs, titles = [], [], []
+    for row in order:
+        here = [inside.get((column, row)) for column in range(len(map.x.values))]
+        kinds = [odd(figure, panel.unit, c) for c in here]
+        shown = [drawn_number(figure, panel.unit, c) for c in here]
+        paint.append(
+            tuple(
+                scale.colour(s) if s is not None else SPECIAL[k or "unknown"][0]
+                for k, s in zip(kinds, shown, strict=True)
+            )
+        )
+        signs.append(tuple("" if k is None else SPECIAL[k][1] for k in kinds))
+        if titled:
+            told = (
+                f"{place_text(map, column, row)}: no start" if c is None else cell_text(figure, panel, c)
+                for column, c in enumerate(here)
+            )
+            titles.append(tuple(told))
+    return Cells(left, HEAD, size, tuple(paint), tuple(signs), tuple(titles))
 
 
 def map_margin(labels: list[str]) -> int:
