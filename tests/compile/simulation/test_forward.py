@@ -1,6 +1,7 @@
 """Networks in machine code have the outputs of the reference, bit for bit."""
 
 import ctypes
+from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
@@ -11,12 +12,13 @@ from surefoot.compile.simulation import Simulator, Watched, simulate
 from surefoot.compile.simulation.compiled import Compiled
 from surefoot.compile.simulation.forward import layers_of
 from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
+from surefoot.problem.meaning.evaluate import Undefined
 from surefoot.problem.meaning.inference import infer
 from surefoot.problem.network import Activation, Affine, Network, Shape, dense
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.problem.term import FALSE, Term, Var, equal
+from surefoot.problem.term import FALSE, Const, Term, Var, equal
 
 X = Var("x")
 
@@ -93,3 +95,52 @@ def test_other_networks_are_left_to_python() -> None:
 
 def _square(size: int) -> tuple[np.ndarray, np.ndarray]:
     return np.ones((size, size), dtype=np.float32), np.zeros(size, dtype=np.float32)
+
+
+def both_ways(network: Network, choose: Choose, labels: tuple[str, ...], memo: bool) -> list[list[int]]:
+    """Outcomes and steps of some runs in machine code and interpreted, one after the other."""
+    moves = [(Outcome(updates=(Update(X, (X * 3 + i) % 50),)),) for i in range(len(labels))]
+    half = (Outcome(Const(Fraction(1, 2)), (Update(X, (X + 1) % 50),)), Outcome(Const(Fraction(1, 2))))
+    edges = [
+        Edge(action=a, guard=6 - i > X % 7, outcomes=moves[i]) for i, a in enumerate(dict.fromkeys(labels))
+    ]
+    edges.append(Edge(guard=X % 7 >= 6, outcomes=half))
+    line = Environment("line", (Variable("x", Int(0, 50)),), equal(X, 7), (Component("c", tuple(edges)),))
+    policy = NeuralPolicy(network, (X / 50,), labels, choose)
+    found = []
+    for tier in ("llvm", "interpreter"):
+        asked = Problem("line", line, policy, Never(FALSE))
+        watched = Watched(equal(X, 41))
+        simulator = simulate(asked, watched, max_steps=40, tier=tier, memo=memo)  # type: ignore[arg-type]
+        runs = simulator.runs(3, None, 0, 50)
+        found += [runs.outcome.tolist(), runs.steps.tolist()]
+    return found
+
+
+@pytest.mark.parametrize("choose", [Choose.ARGMAX, Choose.ARGMAX_APPLICABLE])
+@pytest.mark.parametrize("memo", [True, False])
+def test_networks_that_numpy_decides(choose: Choose, memo: bool) -> None:
+    outcomes = set()
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        plain = random_network(rng, [1, 5, 3])
+        first, _, last = plain.nodes
+        network = Network(1, (first, Activation(1, Shape.TANH), last))
+        found = both_ways(network, choose, ("a", "b", "c"), memo)
+        assert found[:2] == found[2:]
+        outcomes |= set(found[0])
+    assert len(outcomes) > 1
+
+
+def test_two_outputs_for_one_action() -> None:
+    """Here the number of an output is not that of its action."""
+    network = dense([(np.zeros((3, 1), dtype=np.float32), np.array([2, 1, 0], dtype=np.float32))])
+    found = both_ways(network, Choose.ARGMAX, ("a", "a", "b"), memo=True)
+    assert found[:2] == found[2:]
+
+
+def test_outputs_that_are_not_finite() -> None:
+    large = np.full((2, 1), 3e38, dtype=np.float32)
+    network = dense([(large, large[:, 0]), (np.full((2, 2), 3e38, dtype=np.float32), large[:, 0])])
+    with pytest.raises(Undefined, match="output is not finite in the policy, in the state x = 7"):
+        both_ways(network, Choose.ARGMAX, ("a", "b"), memo=False)

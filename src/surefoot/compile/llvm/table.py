@@ -127,7 +127,8 @@ class Field(IntEnum):
     WAITING_COUNT = auto()
     DECISIONS = auto()
     OBSERVE = auto()
-    OBSERVATION = auto()  # scratch: one row
+    OBSERVATIONS = auto()  # rows
+    INPUT_COUNT = auto()  # of a row
     LAYERS = auto()  # inputs, groups of outputs, addresses of weights and biases, is there a ReLU
     LAYER_COUNT = auto()
     VALUES = auto()  # scratch: of a block of rows, before and after a layer

@@ -21,6 +21,7 @@ from surefoot.compile.llvm.memory import Memory
 from surefoot.compile.llvm.table import Field
 from surefoot.compile.llvm.wiring import wiring_of
 from surefoot.compile.simulation.asking import Asking
+from surefoot.compile.simulation.batched import Batched
 from surefoot.compile.simulation.chain import Chain
 from surefoot.compile.simulation.forward import Forward, layers_of
 from surefoot.compile.simulation.interpreted import Interpreted
@@ -28,7 +29,6 @@ from surefoot.compile.simulation.walk import NOT_FOLLOWED, kernel_text
 from surefoot.compile.simulation.watched import Counts, Runs, Watched, outward, reward_names, scale_of
 from surefoot.problem.environment import Arithmetic
 from surefoot.problem.names import DEADLOCKED, STALLED, chosen_action
-from surefoot.problem.network import Affine
 from surefoot.problem.policy import Choose, NeuralPolicy, Policy
 from surefoot.problem.problem import Problem
 from surefoot.problem.term import Term
@@ -71,7 +71,7 @@ class Compiled:
         quantities = {name: asked.terms[name] for name in of_state}
         rewards = (str(watched.reward),) if named else ()
         model = Model(environment, packing, rewards, marks, quantities, asked.facts)
-        layers = _network(problem.policy, model)
+        seen = _seen_by_machine(problem.policy, wiring.actions, model)
         self.interpreted = Interpreted(problem, watched, max_steps, starts, uniform=uniform, memo=memo)
         self.kernel = compiled(kernel_text(), cache, level=2)
         self.machine = compiled(model.text(), cache, level=0)  # a step is computed once and then looked up
@@ -87,10 +87,9 @@ class Compiled:
         self.asking = None
         if problem.policy is not None:
             self.asking = Asking(problem.policy, environment, packing, wiring.actions, self.chain, memo)
-
-        self.forward = None
-        if layers is not None:
-            self.forward = Forward(self.memory, *layers)
+        self.forward: Forward | Batched | None = None
+        if seen and isinstance(problem.policy, NeuralPolicy):
+            self.forward = self._forward(problem.policy)
         self.evaluations = 0
 
     @property
@@ -134,31 +133,34 @@ class Compiled:
             reward_low[i], reward_high[i] = one.reward_low[0], one.reward_high[0]
         return Runs(outcome, steps, reward_low, reward_high)
 
+    def _forward(self, policy: NeuralPolicy) -> Forward | Batched:
+        applicable = policy.choose is Choose.ARGMAX_APPLICABLE
+        layers = layers_of(policy.network)
+        if layers is None:
+            return Batched(self.chain, self.kernel, policy.network, applicable, _LANES)
+        return Forward(self.memory, self.kernel, layers, applicable)
+
     def _decide(self, count: int) -> None:
-        """For all lanes that wait; Python decides where machine code cannot."""
+        """For all lanes that wait; one by one where batches leave something open."""
         if self.forward is not None:
-            self.memory.call(self.kernel, "forward")
+            self.forward.decide()
             self.evaluations += count - self.memory[Field.WAITING_COUNT]
         if len(waiting := self.chain.waiting()):
             assert self.asking is not None
             self.asking.answer(waiting)
 
 
-def _network(policy: Policy | None, model: Model) -> tuple[tuple[tuple[Affine, bool], ...], bool] | None:
-    """The layers of a network that machine code can ask, and whether it chooses among enabled actions only.
-
-    Then the model can also observe for it.
-    """
+def _seen_by_machine(policy: Policy | None, actions: tuple[str, ...], model: Model) -> bool:
+    """Is this a network whose inputs the model can compute, and whose outputs are the actions in order?"""
     if not isinstance(policy, NeuralPolicy) or policy.choose not in (Choose.ARGMAX, Choose.ARGMAX_APPLICABLE):
-        return None
-    layers = layers_of(policy.network)
-    if layers is None:
-        return None
+        return False
+    if len(set(actions)) < len(actions):
+        return False
     try:
         model.add_observe(policy.observe)
     except Objection:
-        return None
-    return layers, policy.choose is Choose.ARGMAX_APPLICABLE
+        return False
+    return True
 
 
 def _code(fact: str, actions: tuple[str, ...]) -> int:

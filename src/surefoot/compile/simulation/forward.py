@@ -13,6 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from surefoot.compile.emit.text import Function
+from surefoot.compile.llvm.machine import Machine
 from surefoot.compile.llvm.memory import Memory
 from surefoot.compile.llvm.table import Field, Kernel
 from surefoot.compile.simulation.node import UNKNOWN, Node, at_node, get, has, put
@@ -42,7 +43,10 @@ def layers_of(network: Network) -> tuple[tuple[Affine, bool], ...] | None:
 class Forward:
     """The weights of a network where the kernel finds them."""
 
-    def __init__(self, memory: Memory, layers: tuple[tuple[Affine, bool], ...], applicable: bool) -> None:
+    def __init__(
+        self, memory: Memory, kernel: Machine, layers: tuple[tuple[Affine, bool], ...], applicable: bool
+    ) -> None:
+        self._memory, self._kernel = memory, kernel
         self._arrays: list[Array32] = []
         numbers: list[int] = []
         for affine, relu in layers:
@@ -59,13 +63,18 @@ class Forward:
         memory.put_list(Field.LAYERS, numbers)
         memory[Field.LAYER_COUNT], memory[Field.VALUE_ROOM] = len(layers), widest * _ROWS
         memory.put(Field.VALUES, np.zeros(2 * widest * _ROWS, dtype=np.float32))
-        memory.put(Field.OBSERVATION, np.zeros(layers[0][0].weights.shape[1], dtype=np.float32))
+        memory.put(Field.OBSERVATIONS, np.zeros((_ROWS, layers[0][0].weights.shape[1]), dtype=np.float32))
+        memory[Field.INPUT_COUNT] = layers[0][0].weights.shape[1]
         memory[Field.OUTPUT_COUNT] = layers[-1][0].weights.shape[0]
         memory[Field.APPLICABLE] = applicable
 
+    def decide(self) -> None:
+        """For the lanes in WAITING; those that are left over stay there."""
+        self._memory.call(self._kernel, "forward")
+
 
 def forward_text() -> str:
-    functions = (_network(), _best(), _forward())
+    functions = (_observe(), _gather(), _network(), _best(), _forward())
     return "\n".join([_affine(), *(f.text() for f in functions)])
 
 
@@ -141,6 +150,29 @@ def _done() -> Iterator[str]:
         yield f"  store {_VECTOR} %r{t}, ptr %yp{t}, align 4"
 
 
+def _observe() -> Function:
+    """What the network sees in the state of a lane, as a row of OBSERVATIONS."""
+    f = Kernel("observe_lane", ", i64 %number, i64 %row")
+    state, numbers = get(f, _lane(f, "%number"), Lane.STATE), f.address(Field.NUMBERS)
+    packed = f.at(f.address(Field.STATES), f.mul(state, f.field(Field.WORDS)))
+    f.call(f.address(Field.UNPACK), packed, numbers)
+    row = f.at(f.address(Field.OBSERVATIONS), f.mul("%row", f.field(Field.INPUT_COUNT)), "float")
+    f.do(f"ret i64 {f.call(f.address(Field.OBSERVE), numbers, row)}")
+    return f
+
+
+def _gather() -> Function:
+    """A row for each lane in WAITING; its first number is not one where something is undefined."""
+    f = Kernel("gather", internal=False)
+    with f.count("0", f.field(Field.WAITING_COUNT)) as r:
+        status = f.own("observe_lane", f.item(Field.WAITING, r), r)
+        with f.when(f.compare("ne", status, "0")):
+            place = f.mul(r, f.field(Field.INPUT_COUNT))
+            f.store(f.address(Field.OBSERVATIONS), place, "0x7FF8000000000000", "float")
+    f.do("ret i64 0")
+    return f
+
+
 def _network() -> Function:
     """All layers for the block in VALUES; where the outputs are, 0 or 1."""
     f = Kernel("network", internal=False)
@@ -199,15 +231,11 @@ def _forward() -> Function:
         rows = f.value(f"select i1 {f.compare('slt', rest, str(_ROWS))}, i64 {rest}, i64 {_ROWS}")
         bad = f.variable("0")
         with f.count("0", rows) as r:
-            lane = _lane(f, f.load(waiting, f.add(f.get(start), r)))
-            observed = f.address(Field.OBSERVATION)
-            packed = f.at(f.address(Field.STATES), f.mul(get(f, lane, Lane.STATE), f.field(Field.WORDS)))
-            f.call(f.address(Field.UNPACK), packed, f.address(Field.NUMBERS))
-            status = f.call(f.address(Field.OBSERVE), f.address(Field.NUMBERS), observed)
+            status = f.own("observe_lane", f.load(waiting, f.add(f.get(start), r)), "0")
             with f.when(f.compare("ne", status, "0")):
                 f.set(bad, f.value(f"or i64 {f.get(bad)}, {f.value(f'shl i64 1, {r}')}"))
-            with f.count("0", f.load(f.address(Field.LAYERS), "0")) as i:
-                value = f.load(observed, i, "float")
+            with f.count("0", f.field(Field.INPUT_COUNT)) as i:
+                value = f.load(f.address(Field.OBSERVATIONS), i, "float")
                 f.store(values, f.add(f.mul(i, str(_ROWS)), r), value, "float")
         side = f.own("network")
         with f.count("0", rows) as r:
