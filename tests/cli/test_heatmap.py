@@ -128,6 +128,16 @@ def test_files_are_written(command: Command, tmp_path: Path) -> None:
     assert "figure class=" in (tmp_path / "a.html").read_text()
 
 
+def test_a_property_in_words_is_told_once(drawn: Drawn) -> None:
+    figure = drawn(POND, "--property", "Emin=? [ steps until (x = 7 and y = 5) ]", "--quantity", "value")
+    assert (figure["title"], figure["panels"][0]["title"]) == (
+        "Emin=? [ steps until x = 7 and y = 5 ]",
+        "pond",
+    )
+    assert figure["panels"][0]["unit"] == "expected steps"
+    assert {c["low"] for c in figure["panels"][0]["cells"]} >= {"infinite"}
+
+
 def test_json_alone_on_stdout(command: Command) -> None:
     code, out, _ = command("heatmap", *ARRIVES, "--json", "-")
     assert code == 0

@@ -44,6 +44,18 @@ def test_gap_contains_every_difference() -> None:
     assert gap.trouble
 
 
+def test_gap_to_infinite_values() -> None:
+    """Who never arrives is infinitely far from who does; of two who never do, nothing is said."""
+    one, never, state = Measured(Fraction(3), Fraction(3)), Measured(None, None), {"x": 1}
+    ((_, gap),) = gaps([(state, never)], [(state, one)], "min")
+    assert gap.is_infinite
+    ((_, gap),) = gaps([(state, one)], [(state, never)], "max")
+    assert gap.is_infinite
+    for mine, best in ((never, never), (one, never)):
+        ((_, gap),) = gaps([(state, mine)], [(state, best)], "min")
+        assert gap.trouble
+
+
 @pytest.mark.parametrize("how", ["min", "max", "mean"])
 def test_together_contains_the_aggregate_of_all_values_inside(how: str) -> None:
     """Brute force: whatever values lie between the bounds, their aggregate lies between the joint ones."""

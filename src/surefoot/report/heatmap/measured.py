@@ -94,9 +94,11 @@ def _gap(mine: Measured, best: Measured | None, optimise: Optimise) -> Measured:
     for one in (mine, best):
         if one.trouble:
             return Measured(None, None, trouble=one.trouble)
+    high, low = (best, mine) if optimise == "max" else (mine, best)
+    if high.is_infinite and low.high is not None:
+        return Measured(None, None, _joint((mine, best)), mine.counts)
     if mine.low is None or mine.high is None or best.low is None or best.high is None:
         return Measured(None, None, trouble="a value here is infinite or has no upper bound")
-    high, low = (best, mine) if optimise == "max" else (mine, best)
     assert high.low is not None
     assert high.high is not None
     assert low.low is not None

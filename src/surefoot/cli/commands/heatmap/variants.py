@@ -163,7 +163,7 @@ def variants(
             words = [*([_named(model)] if len(models) > 1 else []), *([name] if len(asked) > 1 else [])]
             words += [f"{unit} {one.step}"] if one is not None else []
             words += [f"{n} = {v}" for n, v in swept]
-            title = ", ".join(words) or name
+            title = ", ".join(words) or (_named(model) if "[" in name else name)
             source = {**loaded.source, "property": name}
             drawn = narrowed(problem, where)
             yield _variant(title, str(model), drawn, loaded.inputs, source, starts)
