@@ -166,9 +166,10 @@ def evidence(problem: Problem, result: Result, *, runs: bool = True) -> list[str
             return [f"evidence  rests on the word of `{solver}`: no certificate"]
         case Found(artifact):
             return found_lines(artifact)
-        case Estimated(counts=counts, stop=stop):
+        case Estimated(counts=counts, stop=stop, mean=mean):
             told = ", ".join(f"{number:,} {name}" for name, number in counts.items() if number)
-            return [f"evidence  {told or 'no runs'}", *([f"stopped   {stop}"] if stop else [])]
+            middle = [] if mean is None else [f"mean      {float(mean):.4g}, unbiased"]
+            return [f"evidence  {told or 'no runs'}", *middle, *([f"stopped   {stop}"] if stop else [])]
         case PerStart(table) if any(isinstance(v, Estimated) for _, v in table):
             return _estimates(table)
         case Vacuous(why):

@@ -90,13 +90,17 @@ class Holds:
 
 @dataclass(frozen=True, slots=True)
 class Estimated:
-    """With this confidence the value is in the interval. `stop`: why no more runs were made."""
+    """With this confidence the value is in the interval. `stop`: why no more runs were made.
+
+    `mean`: an unbiased estimate, where it is far from the middle of the interval.
+    """
 
     low: Fraction
     high: Fraction
     confidence: Fraction
     counts: Mapping[str, int]
     stop: str = ""
+    mean: Fraction | None = None
 
     @property
     def complete(self) -> bool:
@@ -136,7 +140,8 @@ class Vacuous:
     why: str
 
 
-COMPLETE = ("", "precise enough", "on one side of the threshold")  # ways to stop that leave nothing to do
+# Ways to stop that leave nothing to do.
+COMPLETE = ("", "precise enough", "on one side of the threshold", "as many runs as were asked for")
 
 
 class Reason(Enum):

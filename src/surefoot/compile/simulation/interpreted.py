@@ -63,7 +63,7 @@ class _Node:
 
 
 @dataclass(slots=True)
-class _Lane:
+class Lane:
     """A run under way."""
 
     row: Row
@@ -107,14 +107,14 @@ class Interpreted:
         self.counts = Counts()
 
     def runs(self, seed: int, start: int | None, first: int, count: int) -> Runs:
-        done: list[_Lane] = []
+        done: list[Lane] = []
         for begin in range(first, first + count, _LANES):
             lanes = [
                 self._begun(seed, start, run) for run in range(begin, min(begin + _LANES, first + count))
             ]
             live = lanes
             while live:
-                self._round(live)
+                self.advance(live)
                 live = [lane for lane in live if lane.outcome is None and lane.error is None]
             for lane in lanes:
                 if lane.error is not None:
@@ -127,12 +127,12 @@ class Interpreted:
             outward(_units([lane.high for lane in done]), self.scale, up=True),
         )
 
-    def _begun(self, seed: int, start: int | None, run: int) -> _Lane:
+    def _begun(self, seed: int, start: int | None, run: int) -> Lane:
         stream = Stream(seed, run, 0 if start is None else start + 1)
         number = start if start is not None else stream.below(len(self.starts))
-        return _Lane(self.starts[number], stream)
+        return Lane(self.starts[number], stream)
 
-    def _round(self, lanes: list[_Lane]) -> None:
+    def advance(self, lanes: list[Lane]) -> None:
         """Every run is judged, and makes a step if it is not over."""
         if not self.memo or len(self.nodes) > _MOST_NODES:
             self.nodes.clear()
@@ -157,7 +157,7 @@ class Interpreted:
                 except SurefootError as error:
                     lane.error = error
 
-    def _outcome(self, node: _Node, lane: _Lane) -> int | None:
+    def _outcome(self, node: _Node, lane: Lane) -> int | None:
         watched = self.watched
         if node.right and lane.steps >= (watched.low or 0):
             return SUCCEEDED
@@ -232,7 +232,7 @@ class Interpreted:
                 shares = [Fraction(share) for share in one.decision.actions.values()]
                 node.limits = thresholds([share / sum(shares) for share in shares])
 
-    def _leave(self, lane: _Lane, node: _Node) -> None:
+    def _leave(self, lane: Lane, node: _Node) -> None:
         assert node.plans is not None
         decision = node.decision
         asked = decision is not None and (
@@ -268,7 +268,7 @@ class Interpreted:
         names = [f"`{p.transition.describe(self.problem.environment)}`" for p in plans[:4]]
         return ", ".join(names) + (f" and {len(plans) - 4} more" if len(plans) > 4 else "")
 
-    def _over(self, lane: _Lane, node: _Node, stalled: bool) -> None:
+    def _over(self, lane: Lane, node: _Node, stalled: bool) -> None:
         watched = self.watched
         if node.right and watched.low is not None and (watched.high is None or watched.low <= watched.high):
             lane.outcome, lane.steps = SUCCEEDED, watched.low
@@ -283,7 +283,7 @@ class Interpreted:
                 self.limits[plan.number] = known
         return known
 
-    def _gain(self, lane: _Lane, node: _Node, rewards: Sequence[Fraction], asked: bool) -> None:
+    def _gain(self, lane: Lane, node: _Node, rewards: Sequence[Fraction], asked: bool) -> None:
         wanted = self.watched.reward
         if wanted is None:
             return

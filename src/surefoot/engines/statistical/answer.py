@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Protocol
@@ -24,11 +25,13 @@ from surefoot.engines.statistical.question import (
 )
 from surefoot.engines.statistical.reward_range import reward_range
 from surefoot.engines.statistical.sided import Sided
+from surefoot.engines.statistical.splitting import Trees, Weight
 from surefoot.errors import InvalidProblem, SurefootError, did_you_mean
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Probability
 from surefoot.solve.sampling import METHODS, Betting, choose
 from surefoot.solve.sampling.boundary.store import user_folder
+from surefoot.solve.sampling.rare import Rare, RareProgress
 from surefoot.verdict.verdict import Estimated, Exact, PerStart, Verdict
 from surefoot.work.budget import Budget
 from surefoot.work.crew import Alone, Cluster, Crew, Processes
@@ -56,6 +59,12 @@ class Options(Protocol):
     @property
     def most(self) -> Fraction | None: ...
     @property
+    def importance(self) -> str | None: ...
+    @property
+    def factor(self) -> int: ...
+    @property
+    def trees(self) -> int: ...
+    @property
     def workers(self) -> int | None: ...
     @property
     def ray(self) -> str | None: ...
@@ -71,7 +80,7 @@ def answer(options: Options, problem: Problem, budget: Budget) -> Verdict:
     assert isinstance(wanted, Probability | Expected)
     what = asked(wanted, "max")
     budget.progress("preparing the simulation")
-    simulator = simulator_of(problem, watched(what), options.max_steps, options.uniform)
+    simulator = runs_of(problem, watched(what), *made_by(options))
     together = wanted.over in ("avg", "sum") and len(simulator.starts) > 1
     starts: list[int | None] = [None] if together else list(range(len(simulator.starts)))
     alone = options.family_wise or wanted.over != "values"  # else each interval stands for itself
@@ -90,13 +99,24 @@ def watched(what: Asked) -> Watched:
     return Watched(what.right, what.left, low, what.steps, what.reward)
 
 
-def simulator_of(problem: Problem, what: Watched, max_steps: int, uniform: bool) -> Simulator:
+def made_by(options: Options) -> tuple[Any, ...]:
+    """What runs depend on, besides problem and seed."""
+    split = () if options.importance is None else (options.importance, options.factor)
+    return (options.max_steps, options.uniform, *split)
+
+
+def runs_of(
+    problem: Problem, what: Watched, max_steps: int, uniform: bool, importance: str = "", factor: int = 0
+) -> Simulator | Trees:
+    """What makes the runs, or trees of them."""
+    if importance:
+        return Trees(problem, what, max_steps, uniform, importance, factor)
     return simulate(problem, what, max_steps=max_steps, uniform=uniform)
 
 
-def runs_of(problem: Problem, what: Watched, max_steps: int, uniform: bool) -> Callable[..., Any]:
-    """In a worker: what makes the runs."""
-    return simulator_of(problem, what, max_steps, uniform).runs
+def worker(*made: Any) -> Callable[..., Any]:
+    """The same in another process."""
+    return runs_of(*made).runs
 
 
 def posed(options: Options, problem: Problem, sharing: int, budget: Budget) -> Question:
@@ -107,6 +127,8 @@ def posed(options: Options, problem: Problem, sharing: int, budget: Budget) -> Q
         return Mean(Betting(within, options.eps, delta), endless=wanted.steps is None)
     assert isinstance(wanted, Probability)
     negated = asked(wanted, "max").negated
+    if options.importance is not None:
+        return Weight(Rare(delta, options.trees), negated)
     value = None if wanted.threshold is None else wanted.threshold.value
     known = ("auto", *METHODS, "sprt")
     if options.method not in known:
@@ -127,13 +149,13 @@ def experiment(
     options: Options,
     problem: Problem,
     what: Asked,
-    simulator: Simulator,
+    simulator: Simulator | Trees,
     cells: list[Cell],
     budget: Budget,
     stack: ExitStack,
 ) -> Experiment:
     """The experiment with its workers and its folder; `stack` dismisses and closes them."""
-    made = (problem, watched(what), options.max_steps, options.uniform)
+    made = (problem, watched(what), *made_by(options))
     directory = None
     if options.run_directory is not None:
         name = digest((*made, budget.seed, [cell.start for cell in cells]))
@@ -148,25 +170,25 @@ def experiment(
     return found
 
 
-def _crew(options: Options, simulator: Simulator, made: tuple[Any, ...]) -> Crew:
+def _crew(options: Options, simulator: Simulator | Trees, made: tuple[Any, ...]) -> Crew:
     if options.workers == 0:
         raise InvalidProblem("no workers make no runs", fix="--workers 1 or more")
     if options.ray is not None:
-        return Cluster(options.ray, options.workers, runs_of, *made)
+        return Cluster(options.ray, options.workers, worker, *made)
     if options.workers is None or options.workers == 1:
         return Alone(simulator.runs)
-    return Processes(options.workers, runs_of, *made)
+    return Processes(options.workers, worker, *made)
 
 
 def _larger(made: tuple[Any, ...]) -> Crew | None:
     try:
-        return Processes(os.cpu_count() or 1, runs_of, *made)
+        return Processes(os.cpu_count() or 1, worker, *made)
     except SurefootError:  # a black box that stays in this process
         return None
 
 
 def verdict(
-    cells: list[Cell], wanted: Probability | Expected, simulator: Simulator, stop: str, negated: bool
+    cells: list[Cell], wanted: Probability | Expected, simulator: Simulator | Trees, stop: str, negated: bool
 ) -> Verdict:
     """What is known about the starts, as the property asks."""
     if wanted.over == "values" and len(cells) > 1:
@@ -176,10 +198,9 @@ def verdict(
         ]
         return PerStart(tuple(table), None)
     found = _estimated(cells, wanted.over, stop, negated)
-    if wanted.over == "sum":
-        many = len(simulator.starts)
-        return Estimated(found.low * many, found.high * many, found.confidence, found.counts, found.stop)
-    return found
+    many = len(simulator.starts) if wanted.over == "sum" else 1
+    mean = None if found.mean is None else found.mean * many
+    return replace(found, low=found.low * many, high=found.high * many, mean=mean)
 
 
 def _estimated(cells: list[Cell], over: str, stop: str, negated: bool) -> Estimated:
@@ -188,4 +209,7 @@ def _estimated(cells: list[Cell], over: str, stop: str, negated: bool) -> Estima
     confidence = 1 - sum((1 - interval.confidence for interval in known), Fraction(0))
     stops = [stop if cell.open else str(cell.state.stop.value) for cell in cells]
     worst = next((s for s in stops if not Estimated(low, high, confidence, {}, s).complete), stops[0])
-    return Estimated(low, high, confidence, named_counts(total(cells), negated), worst)
+    state = cells[0].state
+    mean = state.mean() if isinstance(state, RareProgress) and len(cells) == 1 else None
+    unbiased = mean if mean is None or not negated else 1 - mean
+    return Estimated(low, high, confidence, named_counts(total(cells), negated), worst, unbiased)

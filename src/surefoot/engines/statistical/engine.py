@@ -49,6 +49,12 @@ class Statistical:
     """No run has a smaller reward (if the model does not say so itself)."""
     most: Fraction | None = None
     """No run has a larger reward."""
+    importance: str | None = None
+    """For rare events: a term that grows towards them; runs are split whenever its whole part grows."""
+    factor: int = 4
+    """Into how many runs."""
+    trees: int = 10_000
+    """How many runs are begun that way."""
     workers: int | None = None
     """Processes that make runs. Default: one, and as many as there are processors if it takes long."""
     ray: str | None = None
@@ -76,6 +82,8 @@ class Statistical:
             return "statistical does not cover bounds on rewards in a path formula"
         if self.uniform and wanted.optimise is not None:
             return f"equally likely choices give one value, not the {wanted.optimise}imum that is asked for"
+        if isinstance(wanted, Expected) and self.importance is not None:
+            return "splitting estimates probabilities, not rewards"
         if isinstance(wanted, Expected) and (unbounded := self._without_range(problem, wanted)) is not None:
             return unbounded
         return _without_law(problem)

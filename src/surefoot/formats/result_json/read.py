@@ -116,7 +116,9 @@ def _estimated(data: Mapping[str, Any], where: str) -> Verdict:
     low, high = _interval(data, where)
     confidence = Fraction(number_from(_get(data, "confidence", where), _join(where, "confidence")))
     stop = _is_text(data.get("stop", ""), _join(where, "stop"))
-    return Estimated(low, high, confidence, _mapping(data, "counts", where, _is_whole), stop)
+    given = data.get("mean")
+    mean = None if given is None else Fraction(number_from(given, _join(where, "mean")))
+    return Estimated(low, high, confidence, _mapping(data, "counts", where, _is_whole), stop, mean)
 
 
 def _found(data: Mapping[str, Any], where: str) -> Verdict:

@@ -101,10 +101,11 @@ def _answer(verdict: Verdict) -> dict[str, Any]:
             return {"kind": "violated", "trace": _trace(trace), **more}
         case Holds(up_to, by, as_asked, how):
             return {"kind": "holds", "up_to": up_to, "uncertified_by": by, "as_asked": as_asked, "how": how}
-        case Estimated(low, high, confidence, counts, stop):
+        case Estimated(low, high, confidence, counts, stop, mean):
             evidence = {"confidence": exact_text(confidence), "counts": dict(counts)}
             why = {"stop": stop} if stop else {}
-            return {"kind": "estimated", **_interval(low, high), **evidence, **why}
+            middle = {} if mean is None else {"mean": exact_text(mean)}
+            return {"kind": "estimated", **_interval(low, high), **evidence, **why, **middle}
         case Exact(low, high, certificate):
             return {"kind": "exact", **_interval(low, high), "certificate": _certificate(certificate)}
         case Found(artifact, certificate):

@@ -38,6 +38,7 @@ class Stop(Enum):
     DECIDED = "on one side of the threshold"
     TRUNCATION = "too many runs were cut off"
     LIMIT = "as many runs as the plan allows"
+    PLANNED = "as many runs as were asked for"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,203 @@
+"""How often the intervals of engine `statistical` contain the true value: repeated experiments.
+
+    python -m benchmarks.coverage --experiments 10000
+    python -m benchmarks.coverage --racetrack FOLDER --experiments 200
+
+Each experiment has its own seed and goes through simulation and plan as in a check. The first command asks
+for the probabilities of 12 chains that are known: 0, 0.001, 0.01, 0.1, 0.5, 0.9, 1, a walk of several steps,
+and mixtures with runs that stall and runs that are cut off. Beside it stands the normal approximation (Wald),
+stopped at the same width after 100 runs or more, as a control: it must fail. The second one takes the ten
+published policies of FOLDER (`jani/racetrack-policies`) on the published Racetrack model beside it, and the
+values of engine `explicit`. Exit 1 if a share of misses is more than three standard deviations above delta
+(chains) or refused by a binomial test at 1 % (policies), or if the control passes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from pathlib import Path
+
+for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):  # before numpy is imported
+    os.environ.setdefault(_name, "1")
+
+import numpy as np  # noqa: E402
+from numpy.typing import NDArray  # noqa: E402
+from tests.engines.statistical.chains import mix, walk  # noqa: E402
+
+from surefoot.engines.asked import asked  # noqa: E402
+from surefoot.engines.explicit import Explicit  # noqa: E402
+from surefoot.engines.statistical import Statistical  # noqa: E402
+from surefoot.engines.statistical.answer import made_by, posed, runs_of, watched  # noqa: E402
+from surefoot.engines.statistical.question import Cell, Share, meanings  # noqa: E402
+from surefoot.formats.jani import read_jani  # noqa: E402
+from surefoot.formats.onnx import read_onnx  # noqa: E402
+from surefoot.problem.policy import EdgesOf, NeuralPolicy  # noqa: E402
+from surefoot.problem.problem import Problem  # noqa: E402
+from surefoot.problem.property import Probability  # noqa: E402
+from surefoot.problem.term import Var  # noqa: E402
+from surefoot.verdict.verdict import Exact  # noqa: E402
+from surefoot.work.budget import Budget  # noqa: E402
+
+_PART = Fraction(1, 20)
+OBSERVED = (
+    *("car_dx", "car_dy", "car_x", "car_y", "dist_east", "dist_north", "dist_north_east", "dist_north_west"),
+    *(
+        "dist_south",
+        "dist_south_east",
+        "dist_south_west",
+        "dist_west",
+        "goal_dist",
+        "goal_dist_x",
+        "goal_dist_y",
+    ),
+)
+EPISODES = (999, *range(2999, 19999, 2000))
+WALD_LEAST, WALD_QUANTILE = 100, 1.959963984540054
+
+
+def chains() -> dict[str, tuple[Problem, Fraction]]:
+    """By name: a problem and its probability."""
+    plain = ("0", "0.001", "0.01", "0.1", "0.5", "0.9", "1")
+    found = {f"p = {text}": (mix(Fraction(text)), Fraction(text)) for text in plain}
+    found["walk of several steps"] = (walk("P=? [ F x = 4 ]"), Fraction(1, 15))
+    for text, good, long, stuck in (
+        ("2 % cut off", Fraction(1, 2), Fraction(1, 50), 0),
+        ("5 % cut off", Fraction(1, 10), _PART, 0),
+        ("30 % stall", Fraction(3, 10), 0, Fraction(3, 10)),
+        ("3 % cut off, 20 % stall", Fraction(1, 5), Fraction(3, 100), Fraction(1, 5)),
+    ):
+        found[f"p = {float(good):g}, {text}"] = (mix(good, Fraction(long), Fraction(stuck)), good)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The experiments on one problem."""
+
+    name: str
+    value: float
+    experiments: int
+    missed: int
+    wald_missed: int
+    mean_runs: float
+    seconds: float  # of processor time
+
+
+def measured(
+    name: str, problem: Problem, value: tuple[Fraction, Fraction], engine: Statistical, seeds: range
+) -> Row:
+    """A miss: no number between the two ends of the true value is in the interval."""
+    assert isinstance(problem.property, Probability)
+    simulator = runs_of(problem, watched(asked(problem.property, "max")), *made_by(engine))
+    question = posed(engine, problem, 1, Budget())
+    assert isinstance(question, Share)
+    longest = int(WALD_QUANTILE**2 / (4 * float(engine.eps) ** 2)) + 1  # runs after which Wald has stopped
+    missed = wald = runs = 0
+    started = time.process_time()
+    start = 0 if len(simulator.starts) == 1 else None
+    for seed in seeds:
+        cell, sample = Cell(start, question, question.begin()), np.empty(0, dtype=np.uint8)
+        while cell.open:
+            more = simulator.runs(seed, start, cell.runs, max(64, question.ahead(cell.state)))
+            sample = np.concatenate([sample, meanings(more, question.negated)])
+            cell.arrive(cell.runs, more)
+        if len(sample) < longest:
+            rest = simulator.runs(seed, start, len(sample), longest - len(sample))
+            sample = np.concatenate([sample, meanings(rest, question.negated)])
+        known = question.interval(cell.state)
+        missed += not (known.low <= value[1] and value[0] <= known.high)
+        runs += cell.runs
+        wald += wald_misses(sample, float(value[0]), float(engine.eps))
+    spent = time.process_time() - started
+    return Row(name, float(value[0]), len(seeds), missed, wald, runs / len(seeds), round(spent, 1))
+
+
+def wald_misses(sample: NDArray[np.uint8], value: float, eps: float) -> bool:
+    """The normal approximation on the same runs; a run that was cut off counts as a failure."""
+    runs = np.arange(1, len(sample) + 1)
+    share = np.cumsum(sample == 1) / runs
+    half = WALD_QUANTILE * np.sqrt(share * (1 - share) / runs)
+    stopped = np.flatnonzero((runs >= WALD_LEAST) & (half <= eps))
+    at = stopped[0] if len(stopped) else len(sample) - 1
+    return bool(abs(share[at] - value) > half[at])
+
+
+def allowed(experiments: int, delta: Fraction) -> float:
+    """Delta and three standard deviations."""
+    nominal = float(delta)
+    return experiments * nominal + 3 * (experiments * nominal * (1 - nominal)) ** 0.5
+
+
+def racetrack(folder: Path) -> dict[str, tuple[Problem, tuple[Fraction, Fraction]]]:
+    """The published policies, and their goal probabilities as `explicit` has them."""
+    model = read_jani(folder.parent / "racetrack" / "racetrack_barto_sml.jani", {})
+    found = {}
+    for episode in EPISODES:
+        network = read_onnx(folder / f"ep{episode}.onnx")
+        policy = NeuralPolicy(network, tuple(map(Var, OBSERVED)), EdgesOf("car"))
+        problem = Problem(f"ep{episode}", model.environment, policy, model.properties["goalProbability"])
+        value = Explicit().check(problem, Budget(300))
+        assert isinstance(value, Exact)
+        assert value.low is not None
+        assert value.high is not None
+        found[problem.name] = (problem, (value.low, value.high))
+    return found
+
+
+def accepted(missed: int, experiments: int, delta: Fraction) -> bool:
+    """A binomial test at 1 %: so many misses or more are not less likely than that."""
+    from scipy.stats import binom
+
+    return float(binom.sf(missed - 1, experiments, float(delta))) >= 0.01
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--experiments", type=int, default=10_000)
+    parser.add_argument("--eps", type=Fraction, default=Fraction(1, 20))
+    parser.add_argument("--delta", type=Fraction, default=Fraction(1, 20))
+    parser.add_argument("--method", default="clopper-pearson")
+    parser.add_argument("--first-seed", type=int, default=0)
+    parser.add_argument("--racetrack", type=Path)
+    parser.add_argument("--json", type=Path)
+    given = parser.parse_args(arguments)
+    steps = 10_000 if given.racetrack else 100
+    engine = Statistical(given.eps, given.delta, given.method, max_steps=steps)
+    seeds = range(given.first_seed, given.first_seed + given.experiments)
+    if given.racetrack:
+        problems = racetrack(given.racetrack)
+    else:
+        problems = {name: (problem, (p, p)) for name, (problem, p) in chains().items()}
+    rows = []
+    for name, (problem, value) in problems.items():
+        row = measured(name, problem, value, engine, seeds)
+        rows.append(row)
+        shares = f"missed {row.missed / row.experiments:7.4f}, Wald {row.wald_missed / row.experiments:7.4f}"
+        print(
+            f"{name:28} {row.value:9.6f}  {shares}  {row.mean_runs:9.1f} runs  {row.seconds:6.1f} s",
+            flush=True,
+        )
+    limit = allowed(given.experiments, given.delta)
+    if given.racetrack:
+        failed = [r.name for r in rows if not accepted(r.missed, r.experiments, given.delta)]
+        wrong = bool(failed)
+    else:
+        failed = [r.name for r in rows if r.missed > limit]
+        control = [r.name for r in rows if r.wald_missed > limit]
+        print(f"allowed: {limit / given.experiments:.4f}; the control fails on {len(control)} of {len(rows)}")
+        wrong = bool(failed) or not control
+    print(f"too many misses: {', '.join(failed) or 'none'}")
+    if given.json:
+        given.json.write_text(json.dumps([asdict(row) for row in rows], indent=1) + "\n")
+    return int(wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

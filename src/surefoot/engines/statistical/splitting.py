@@ -1,0 +1,169 @@
+"""Importance splitting with a fixed factor (Glasserman, Heidelberger, Shahabuddin, Zajic 1999): rare events.
+
+A term says how near a state is to the rare event. Whenever a run comes to a higher level (the whole part of
+the term) than ever before, it is split into `factor` runs for each level, which go on independently, each
+with that part of the weight. What is taken from a whole tree is the weight of its branches that succeed. It
+is in [0, 1], its mean is the probability itself, whatever the term and the factor, and trees are independent
+of each other: so bounds for the mean of such values (`solve/sampling/rare.py`) hold without any assumption
+about levels. A bad term only makes them wide.
+
+Tree number r of a start reads the random numbers of run r; branch number b of it, in the order in which they
+came to be, those with purpose b.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import floor, inf, nextafter
+from typing import Any
+
+import numpy as np
+
+from surefoot.compile.closure import UNDEFINED, closure
+from surefoot.compile.explored import RowStates
+from surefoot.compile.initial import initial_rows
+from surefoot.compile.simulation import FAILED, SUCCEEDED, UNDECIDED, Runs, Watched
+from surefoot.compile.simulation.interpreted import Interpreted, Lane
+from surefoot.errors import InvalidProblem, Unsupported
+from surefoot.problem.parse import parse_term
+from surefoot.problem.problem import Problem
+from surefoot.solve.sampling import Interval
+from surefoot.solve.sampling.rare import Rare, RareProgress
+from surefoot.work.philox import Stream
+
+_AT_ONCE = 256  # trees
+_MOST_BRANCHES = 1 << 16  # of one tree
+
+
+@dataclass(slots=True)
+class _Tree:
+    branches: int = 1
+    succeeded: Fraction = Fraction(0)
+    undecided: Fraction = Fraction(0)
+
+
+@dataclass(slots=True)
+class _Branch:
+    tree: _Tree
+    run: int
+    lane: Lane
+    level: int
+    weight: Fraction = Fraction(1)
+
+
+@dataclass(slots=True)
+class Trees:
+    """Makes trees where a simulator makes runs; the weight that succeeded stands for the reward."""
+
+    problem: Problem
+    what: Watched
+    max_steps: int
+    uniform: bool
+    importance: str
+    factor: int
+    starts: RowStates = field(init=False)
+    _interpreted: Interpreted = field(init=False)
+    _level: Any = field(init=False)
+
+    def __post_init__(self) -> None:
+        environment = self.problem.environment
+        if self.factor < 2:
+            raise InvalidProblem(f"a run that is split into {self.factor}", fix="--factor 2 or more")
+        self._interpreted = Interpreted(
+            self.problem, self.what, self.max_steps, (), uniform=self.uniform, memo=True
+        )
+        layout = self._interpreted.layout
+        self.starts = RowStates(layout, tuple(initial_rows(environment, layout)))
+        self._interpreted.starts = self.starts.rows
+        term = parse_term(self.importance)
+        self._level = closure(term, layout.slots, layout.kinds, environment.arithmetic)
+
+    def runs(self, seed: int, start: int | None, first: int, count: int) -> Runs:
+        trees: list[_Tree] = []
+        for begin in range(first, first + count, _AT_ONCE):
+            trees += self._grown(seed, start, range(begin, min(begin + _AT_ONCE, first + count)))
+        kinds = [UNDECIDED if t.undecided else SUCCEEDED if t.succeeded else FAILED for t in trees]
+        return Runs(
+            np.array(kinds, dtype=np.int8),
+            np.array([tree.branches for tree in trees], dtype=np.int64),
+            np.array([_rounded(tree.succeeded, -inf) for tree in trees]),
+            np.array([min(1.0, _rounded(tree.succeeded + tree.undecided, inf)) for tree in trees]),
+        )
+
+    def _grown(self, seed: int, start: int | None, numbers: range) -> list[_Tree]:
+        place = 0 if start is None else start + 1
+        live: list[_Branch] = []
+        for run in numbers:
+            stream = Stream(seed, run, place)
+            row = self.starts.rows[stream.below(len(self.starts)) if start is None else start]
+            live.append(_Branch(_Tree(), run, Lane(row, stream), self._level_of(row)))
+        trees = [branch.tree for branch in live]
+        while live:
+            self._interpreted.advance([branch.lane for branch in live])
+            going: list[_Branch] = []
+            for branch in live:
+                going += self._after(branch, seed, place)
+            live = going
+        return trees
+
+    def _after(self, branch: _Branch, seed: int, place: int) -> list[_Branch]:
+        """What a branch has become after a step: over, itself, or several."""
+        lane, tree = branch.lane, branch.tree
+        if lane.error is not None:
+            raise lane.error
+        if lane.outcome is not None:
+            tree.succeeded += branch.weight if lane.outcome == SUCCEEDED else 0
+            tree.undecided += branch.weight if lane.outcome == UNDECIDED else 0
+            return []
+        level = self._level_of(lane.row)
+        if level <= branch.level:
+            return [branch]
+        copies = self.factor ** (level - branch.level)
+        branch.level, branch.weight = level, branch.weight / copies
+        found = [branch]
+        for number in range(tree.branches, tree.branches + copies - 1):
+            copy = Lane(lane.row, Stream(seed, branch.run, place, number), lane.steps)
+            found.append(_Branch(tree, branch.run, copy, level, branch.weight))
+        tree.branches += copies - 1
+        if tree.branches > _MOST_BRANCHES:
+            raise Unsupported(
+                f"the tree of run {branch.run} has more than {_MOST_BRANCHES:,} branches",
+                fix="a smaller --factor, or an importance with fewer levels",
+            )
+        return found
+
+    def _level_of(self, row: Any) -> int:
+        try:
+            level: int = floor(self._level(row))
+            return level
+        except UNDEFINED:
+            raise InvalidProblem(f"the importance `{self.importance}` has no value in some state") from None
+
+
+def _rounded(weight: Fraction, towards: float) -> float:
+    nearest = float(weight)
+    return nearest if Fraction(nearest) == weight else nextafter(nearest, towards)
+
+
+@dataclass(frozen=True, slots=True)
+class Weight:
+    """The question about trees: the mean of the weight that succeeds, or of the rest of it."""
+
+    plan: Rare
+    negated: bool = False
+
+    def begin(self) -> RareProgress:
+        return RareProgress()
+
+    def consume(self, state: RareProgress, runs: Runs) -> RareProgress:
+        return self.plan.consume(state, runs.reward_low, runs.reward_high)
+
+    def ahead(self, state: RareProgress) -> int:
+        return self.plan.ahead(state)
+
+    def interval(self, state: RareProgress) -> Interval:
+        known = self.plan.interval(state)
+        if not self.negated:
+            return known
+        return Interval(1 - known.high, 1 - known.low, known.confidence)
