@@ -23,6 +23,7 @@ from surefoot.errors import InvalidProblem
 from surefoot.solve.sampling import Interval, Progress, Stop, Threshold
 from surefoot.solve.sampling.plan import Batch, batch, first
 
+_STRICT = Fraction(1, 2**20)  # of the width: the intervals of answers do not touch the threshold
 _ENOUGH = 1000  # runs before cut-off ones are held against it
 
 
@@ -60,8 +61,9 @@ class Sided:
             raise InvalidProblem(f"{self.threshold} ± {self.width} is not within 0 and 1")
 
     def tests(self) -> tuple[Threshold, Threshold]:
-        half, risk = self.width / 2, self.delta / 2
-        return Threshold(self.threshold + half, half, risk), Threshold(self.threshold - half, half, risk)
+        inner = self.width * _STRICT
+        middle, half, risk = (self.width + inner) / 2, (self.width - inner) / 2, self.delta / 2
+        return Threshold(self.threshold + middle, half, risk), Threshold(self.threshold - middle, half, risk)
 
     def consume(self, progress: SidedProgress, outcomes: ArrayLike) -> SidedProgress:
         if progress.stop:
