@@ -35,6 +35,7 @@ branches = [ { action = "go" } ]
 [properties]
 up = "P=? [ F x = 4 ]"
 """
+FIRST, SECOND = 'updates = { x = "x + 1" }\n', '[[edges]]\naction = "down"\nguard = "0 < x and x < 4"\n'
 COARSE = ("--engine", "statistical", "--eps", "0.05", "--workers", "1", "--quiet")
 
 
@@ -87,6 +88,21 @@ def test_starts_in_a_table(walk: Path, command: Command) -> None:
     assert code == 0
     assert out.startswith("5 starts")
     assert "stopped   5 starts: precise enough" in out
+
+
+def test_the_random_policy(walk: Path, command: Command) -> None:
+    two = WALK.replace('[policy.program]\nbranches = [ { action = "go" } ]\n', "").replace("P=?", "Pmax=?")
+    walk.write_text(
+        two.replace('"go"', '"up"').replace('"2/3"', "1").replace('"1/3"', "1").replace(FIRST, FIRST + SECOND)
+    )
+    code, out, err = command("check", walk, *COARSE, "--uniform", "--delta", "0.001")
+    assert code == 0, err
+    assert ": P=? [ F (x = 4) ]" in out
+    low, high = (float(end) for end in out[out.index("[") + 1 : out.index("]")].split(","))
+    assert low <= 0.25 <= high  # up or down, each as likely
+    code, _, err = command("check", walk, *COARSE)
+    assert code == 2
+    assert "several transitions are possible in the state x = 1" in err
 
 
 def test_wrong_use_is_one_line(walk: Path, command: Command) -> None:

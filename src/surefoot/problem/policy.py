@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, TypeAlias
 
+from surefoot.errors import InvalidProblem
 from surefoot.problem.environment import Environment
 from surefoot.problem.network import Network
 from surefoot.problem.term import Term
@@ -84,5 +85,11 @@ class OraclePolicy:
     decide: Callable[[Mapping[str, Any]], str | tuple[float, ...]]
     actions: tuple[str, ...] = ()
 
+
+def _not_asked(_: Mapping[str, Any]) -> str:
+    raise InvalidProblem("the random policy has no actions of its own")
+
+
+RANDOM = OraclePolicy("random", _not_asked)  # leaves all open: simulation makes it equally likely if asked to
 
 Policy: TypeAlias = NeuralPolicy | ProgramPolicy | ShieldedPolicy | OraclePolicy

@@ -20,7 +20,9 @@ from surefoot.cli.study_problem import load_study_problem, names_study
 from surefoot.cli.study_training import simulate
 from surefoot.engines.protocol import Engine
 from surefoot.errors import InvalidProblem
+from surefoot.problem.policy import RANDOM
 from surefoot.problem.problem import Problem
+from surefoot.problem.property import Expected, Probability
 from surefoot.run import NoEngine, unanswered, verify
 from surefoot.search import Asking, verify_abstracted, verify_assuming
 from surefoot.transform.naming import parse_request
@@ -98,6 +100,8 @@ def check(
             fix = "name one with --property"
             raise InvalidProblem(f"a {what} is about one property", fix=fix, where=option)
     engines = build_engines(engine_name, options, dump_queries)
+    if engine_name == "statistical" and options.get("uniform"):
+        loaded = replace(loaded, problems={n: at_random(p) for n, p in loaded.problems.items()})
     results: list[tuple[Problem, Result]] = []
     with progress(quiet) as tell:
         for number, (name, problem) in enumerate(loaded.problems.items()):
@@ -142,6 +146,13 @@ def _looked_for(study: str, problem: Problem, result: Result) -> Result:
     return (
         result if found is None else replace(result, notes=(*result.notes, f"in the simulator {found.words}"))
     )
+
+
+def at_random(problem: Problem) -> Problem:
+    """Without a policy: the random one, whose value is asked for instead of an optimum."""
+    if problem.policy is not None or not isinstance(problem.property, Probability | Expected):
+        return problem
+    return replace(problem, policy=RANDOM, property=replace(problem.property, optimise=None))
 
 
 def verify_indirectly(problem: Problem, abstract: str | None, assumed: Path | None, asking: Asking) -> Result:
