@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 from importlib import import_module
 from math import log2
@@ -14,7 +15,12 @@ from tests.cli.conftest import Command
 from tests.report.heatmap.tables import write_constant
 
 from surefoot.engines.explicit import Explicit
+from surefoot.problem.problem import Problem
+from surefoot.run import verify
+from surefoot.studies.racetrack import problem as racetrack
 from surefoot.studies.racetrack.track import DIRECTIONS
+from surefoot.verdict.verdict import Exact
+from surefoot.work.budget import Budget
 
 POND = Path(__file__).parents[2] / "docs" / "reference" / "pond.toml"
 ARRIVES = (POND, "--property", "arrives", "--quiet")
@@ -298,6 +304,21 @@ def test_estimates_and_their_effort(drawn: Drawn, command: Command) -> None:
     _, out, _ = command("heatmap", *ARRIVES, *asked, "--where", "y = 3")
     assert "drawn: the middle of each confidence interval" in out
     assert "confidence of each interval: 0.99375; of all in a map together: at least 0.95" in out  # of 8
+
+
+def test_a_parameter_of_a_study_is_swept(drawn: Drawn, monkeypatch: pytest.MonkeyPatch) -> None:
+    def slippery(slip: Fraction = Fraction(1, 5)) -> Problem:
+        return racetrack.problem(racetrack.crash_probability(), slip=slip)
+
+    monkeypatch.setitem(racetrack.PROBLEMS, "slippery", slippery)
+    swept = drawn("racetrack/slippery", "--sweep", "slip=0.1,0.4", "--no-certificates")["panels"]
+    assert [p["title"] for p in swept] == ["slip = 0.1", "slip = 0.4"]
+    for panel, slip in zip(swept, (Fraction(1, 10), Fraction(2, 5)), strict=True):
+        asked = slippery(slip)
+        alone = verify(replace(asked, property=replace(asked.property, over="max")), Explicit(), Budget(60))
+        assert isinstance(alone.verdict, Exact)
+        assert alone.verdict.high is not None
+        assert max(values(panel).values()) == pytest.approx(float(alone.verdict.high))
 
 
 def test_the_published_model_and_ours_have_the_same_map(
