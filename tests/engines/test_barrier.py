@@ -189,7 +189,7 @@ def _another_matrix(data: dict[str, Any]) -> None:
 
 
 def _negative_matrix(data: dict[str, Any]) -> None:
-    data["sets"][0]["start"] = [{"of": [], "basis": [[0, 0, 0]], "gram": [["-0x1"]], "over": 1}]
+    data["sets"][0]["start"][0] = [{"of": [], "basis": [[0, 0, 0]], "gram": [["-0x1"]], "over": 1}]
 
 
 def _fewer_cases(data: dict[str, Any]) -> None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 from surefoot.certify.execution.terms import end, exact
-from surefoot.encode.barrier import System, rules_of, system_of
+from surefoot.encode.barrier import System, inside_set, permitted, rules_of, system_of
 from surefoot.errors import Unsupported
+from surefoot.problem.policy import Policy, ShieldedPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.show import show
-from surefoot.problem.term import TRUE, Apply, Const, Op, Term, Var, conjunction
+from surefoot.problem.term import TRUE, Apply, Const, Op, Term, Var
 from surefoot.verdict.verdict import Certificate
 
 _OPERATORS = {
@@ -22,66 +24,89 @@ _OPERATORS = {
 
 def about_sets(problem: Problem, content: Mapping[str, Any]) -> Certificate:
     """The certificate for the sets that an engine found; `Unsupported` where the problem does not fit."""
-    system, rules = system_of(problem), rules_of(problem.policy)
-    sets = content["sets"]
+    system, sets, permits = system_of(problem), content["sets"], content.get("permits")
+    program = _program(problem)
+    rules = rules_of(program)
     if len(sets) != len(rules):
         raise Unsupported("there is not one set for each rule of the program")
     for entry, rule in zip(sets, rules, strict=True):
-        if rule.when != (tested(system, entry) if entry["tested"] else TRUE):
+        test = inside_set(system, entry["domain"], entry["barrier"], entry["margin"])
+        if rule.when != (test if entry["tested"] else TRUE):
             raise Unsupported("the program tests something else than its sets")
+    if isinstance(problem.policy, ShieldedPolicy):
+        if permits is None:
+            raise Unsupported("the sets come without what the shield permits")
+        boxes = [(p["inside"], p["margin"]) for p in permits]
+        if problem.policy.permits != permitted(system, [s["barrier"] for s in sets], boxes):
+            raise Unsupported("the shield permits something else than what leads into its sets")
+    shown = permits if isinstance(problem.policy, ShieldedPolicy) else None
     return Certificate(
         "barrier",
         {
             "surefoot-certificate": 1,
-            "claim": {"kind": "barrier", "system": _system(system, [r.then for r in rules], sets)},
+            "claim": {"kind": "barrier", "system": _system(system, [r.then for r in rules], sets, shown)},
             "arithmetic": "float64" if system.rounded else "exact",
             "sets": [entry["proof"] for entry in sets],
         },
     )
 
 
+def _program(problem: Problem) -> Policy | None:
+    return problem.policy.fallback if isinstance(problem.policy, ShieldedPolicy) else problem.policy
+
+
 def is_about_sets(content: Mapping[str, Any], problem: Problem) -> bool:
     """Is this a certificate about exactly this problem? Sets that no rule tests are part of the proof."""
     try:
-        system, rules = system_of(problem), rules_of(problem.policy)
+        system, rules = system_of(problem), rules_of(_program(problem))
         claimed = content["claim"]["system"]
-        sets = [entry["set"] for entry in claimed["rules"]]
-        same = content["arithmetic"] == ("float64" if system.rounded else "exact")
+        sets = [_read(entry["set"]) for entry in claimed["rules"]]
         for entry, rule in zip(sets, rules, strict=True):
-            asked = written(rule.when)
-            same &= asked == (_test(claimed["variables"], entry) if entry["tested"] else True)
-        plain = {**claimed, "rules": [r["then"] for r in claimed["rules"]]}
-        wanted = _system(system, [r.then for r in rules], [_NOTHING] * len(rules))
-        return bool(same) and plain == {**wanted, "rules": [r["then"] for r in wanted["rules"]]}
-    except (Unsupported, TypeError, KeyError, ValueError):
+            test = inside_set(system, entry["domain"], entry["barrier"], entry["margin"])
+            if written(rule.when) != (written(test) if entry["tested"] else True):
+                return False
+        permits = None
+        if isinstance(problem.policy, ShieldedPolicy):
+            boxes = [(_ranges(p["inside"]), Fraction(p["margin"])) for p in claimed["shield"]]
+            permits = [{"inside": inside, "margin": margin} for inside, margin in boxes]
+            asked = permitted(system, [s["barrier"] for s in sets], boxes)
+            if written(problem.policy.permits) != written(asked):
+                return False
+        wanted = _system(system, [r.then for r in rules], sets, permits)
+        same = content["arithmetic"] == ("float64" if system.rounded else "exact")
+        return bool(same and json.loads(json.dumps(wanted)) == claimed)
+    except (Unsupported, TypeError, KeyError, ValueError, IndexError):
         return False
 
 
-_NOTHING: dict[str, Any] = {"domain": (), "barrier": TRUE, "tested": False, "margin": Fraction(0)}
+def _read(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """A set of a claim, as an engine has it."""
+    return {
+        "domain": _ranges(entry["domain"]),
+        "barrier": _term(entry["barrier"]),
+        "tested": entry["tested"],
+        "margin": Fraction(entry["margin"]),
+    }
 
 
-def _test(variables: Sequence[str], entry: Mapping[str, Any]) -> list[Any]:
-    """The test of a set, written out."""
-    sides = [
-        side
-        for name, (low, high) in zip(variables, entry["domain"], strict=True)
-        for side in (["<=", low, ["name", name]], ["<=", ["name", name], high])
-    ]
-    return ["and", *sides, ["<=", entry["barrier"], exact(-Fraction(entry["margin"]))]]
+def _ranges(box: Sequence[Sequence[int | str]]) -> tuple[tuple[Fraction, Fraction], ...]:
+    return tuple((Fraction(low), Fraction(high)) for low, high in box)
 
 
-def tested(system: System, entry: Mapping[str, Any]) -> Term:
-    """The condition by which a program sees that it is in a set."""
-    sides = [
-        side
-        for name, (low, high) in zip(system.variables, entry["domain"], strict=True)
-        for side in (Const(low) <= Var(name), Var(name) <= Const(high))
-    ]
-    return conjunction((*sides, entry["barrier"] <= Const(-entry["margin"])))
+def _term(data: Any) -> Term:
+    """A polynomial that `written` wrote."""
+    if not isinstance(data, list):
+        return Const(Fraction(data))
+    if data[0] == "name":
+        return Var(data[1])
+    return Apply({text: op for op, text in _OPERATORS.items()}[data[0]], tuple(map(_term, data[1:])))
 
 
 def _system(
-    system: System, then: Sequence[tuple[Term, ...]], sets: Sequence[Mapping[str, Any]]
+    system: System,
+    then: Sequence[tuple[Term, ...]],
+    sets: Sequence[Mapping[str, Any]],
+    permits: Sequence[Mapping[str, Any]] | None = None,
 ) -> dict[str, Any]:
     return {
         "name": system.name,
@@ -103,8 +128,12 @@ def _system(
             }
             for values, entry in zip(then, sets, strict=True)
         ],
-        "shield": None,
+        "shield": None if permits is None else [_permit(p) for p in permits],
     }
+
+
+def _permit(permit: Mapping[str, Any]) -> dict[str, Any]:
+    return {"inside": _box(permit["inside"]), "margin": exact(permit["margin"])}
 
 
 def _box(box: Sequence[tuple[Fraction, Fraction]]) -> list[list[int | str]]:

@@ -1,6 +1,17 @@
 """A control problem as a polynomial system: boxes of starts and disturbances, one map, unsafe states."""
 
 from surefoot.encode.barrier.cases import conjunctions
+from surefoot.encode.barrier.inside import inside_set, permitted
 from surefoot.encode.barrier.system import Rule, System, box_of, polynomial_of, rules_of, system_of
 
-__all__ = ["Rule", "System", "box_of", "conjunctions", "polynomial_of", "rules_of", "system_of"]
+__all__ = [
+    "Rule",
+    "System",
+    "box_of",
+    "conjunctions",
+    "inside_set",
+    "permitted",
+    "polynomial_of",
+    "rules_of",
+    "system_of",
+]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import lcm
 from typing import Any
@@ -38,7 +38,7 @@ class ClosedSet:
 def closed_set(
     where: Plane,
     barrier: Polynomial,
-    starts: Sequence[Range] | None,
+    starts: Sequence[Range],
     reached: Sequence[tuple[bool, bool]],
     tested: bool,
     budget: Budget,
@@ -54,10 +54,24 @@ def closed_set(
         "saturation": work.saturation(reached),
         "unsafe": work.unsafe(),
         "steps": work.steps(reached, room, step, drift),
-        "covers": None if starts is None else [[_number(a), _number(b)] for a, b in starts],
-        "start": None if starts is None else work.start(starts, room),
+        "covers": [_box(starts)],
+        "start": [work.start(starts, room)],
     }
     return ClosedSet(where.domain, term, tested, margin, proof)
+
+
+def covering(where: Plane, found: ClosedSet, starts: Sequence[Range], budget: Budget) -> ClosedSet:
+    """The same set, shown to contain another box of starts; `Unproved` if that is not shown."""
+    if any(low < a or high > b for (low, high), (a, b) in zip(starts, found.domain, strict=True)):
+        raise Unproved("the starts")
+    work = _Work(where, found.barrier, where.of(found.barrier), found.tested, budget)
+    more = work.start(starts, Fraction(found.proof["margins"]["room"]))
+    covers, start = [*found.proof["covers"], _box(starts)], [*found.proof["start"], more]
+    return replace(found, proof={**found.proof, "covers": covers, "start": start})
+
+
+def _box(box: Sequence[Range]) -> list[list[int | str]]:
+    return [[_number(low), _number(high)] for low, high in box]
 
 
 def written(where: Plane, barrier: Polynomial) -> Term:
@@ -116,7 +130,7 @@ class _Work:
         """What the test of the set leaves to its own rounding errors."""
         if not self.where.system.rounded:
             return Fraction(0)
-        return Fraction(rounding(self.term, self._sizes())[1]) * SPARE
+        return Fraction(float(Fraction(rounding(self.term, self._sizes())[1]) * SPARE))
 
     def margins(self) -> tuple[Fraction, tuple[Fraction, ...], Fraction]:
         system, sizes = self.where.system, self._sizes()

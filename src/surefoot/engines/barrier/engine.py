@@ -46,13 +46,13 @@ class Barrier:
         (rule,) = rules_of(problem.policy)
         found = search(system, rule.then, self.degrees, budget)
         if not isinstance(found, str):
-            return Proved(Certificate("barrier", {"sets": [_content(found)]}))
+            return Proved(Certificate("barrier", {"sets": [content(found)]}))
         if budget.spent():
             return Unknown(Reason.TIMEOUT, "no barrier within the time")
         return Unknown(Reason.INCOMPLETE, f"no barrier of degree {max(self.degrees)} or less: {found}")
 
 
-def _content(found: ClosedSet) -> dict[str, Any]:
+def content(found: ClosedSet) -> dict[str, Any]:
     return {
         "domain": found.domain,
         "barrier": found.barrier,

@@ -26,15 +26,24 @@ class Sampled:
     next: tuple[Polynomial, ...]
 
     def step(self, states: Floats, disturbances: Floats) -> Floats:
-        """The next states, one row for each."""
-        count = len(states)
-        row = np.column_stack([states, disturbances, np.zeros((count, len(self.controls)))])
-        first = row.shape[1] - len(self.controls)
-        for index, (value, (_, low, high)) in enumerate(
-            zip(self.controls, self.system.controls, strict=True)
-        ):
-            row[:, first + index] = np.clip(evaluated(value, row), _end(low, -np.inf), _end(high, np.inf))
+        """The next states under the rule, one row for each."""
+        row = np.column_stack([states, disturbances, np.zeros((len(states), len(self.controls)))])
+        values = (
+            np.column_stack([evaluated(value, row) for value in self.controls])
+            if self.controls
+            else row[:, :0]
+        )
+        return self.moved(states, disturbances, self.clipped(values))
+
+    def moved(self, states: Floats, disturbances: Floats, controls: Floats) -> Floats:
+        """The next states under these controls."""
+        row = np.column_stack([states, disturbances, controls])
         return np.column_stack([evaluated(m, row) for m in self.next])
+
+    def clipped(self, controls: Floats) -> Floats:
+        ends = self.system.controls
+        low = np.array([_end(a, -np.inf) for _, a, _ in ends])
+        return np.clip(controls, low, np.array([_end(b, np.inf) for _, _, b in ends]))
 
     def drawn(self, count: int, generator: np.random.Generator) -> Floats:
         """Disturbances at the ends of their ranges."""

@@ -19,7 +19,7 @@ FACTORS = (Fraction(99, 100), Fraction(95, 100), Fraction(999, 1000))  # where n
 
 
 def search(
-    system: System, then: tuple[Term, ...], degrees: tuple[int, ...], budget: Budget
+    system: System, then: tuple[Term, ...], degrees: tuple[int, ...], budget: Budget, *, tested: bool = False
 ) -> ClosedSet | str:
     """A closed set that contains all starts; or what was in the way, as far as one can say."""
     trouble = "nothing was tried"
@@ -35,7 +35,7 @@ def search(
                         trouble = f"none is found at degree {degree}"
                         continue
                     try:
-                        return closed_set(where, barrier, system.initial, reached, False, budget)
+                        return closed_set(where, barrier, system.initial, reached, tested, budget)
                     except Unproved as why:
                         trouble = f"one of degree {degree} was found in floats, but not proved: {why}"
                     if budget.spent():

@@ -86,11 +86,11 @@ def check_barrier(claim_data: object, proofs: object, arithmetic: str) -> str:
     rooms: list[Fraction] = []
     for index, (rule, proof) in enumerate(zip(system.rules, given, strict=True)):
         try:
-            room, box = _check_rule(system, _ring(system, proof["scale"]), rule, proof)
+            room, boxes = _check_rule(system, _ring(system, proof["scale"]), rule, proof)
         except Refused as error:
             raise Refused(f"set {index}: {error}") from None
         rooms.append(room)
-        starts += [box] if box is not None else []
+        starts += boxes
     if not covers(starts, system.initial):
         raise Refused("the starts are not covered by the sets")
     if system.shield is not None:
@@ -113,21 +113,23 @@ def _ring(system: System, data: object) -> Ring:
     return Ring(found, size, system.rounded)
 
 
-def _check_rule(system: System, ring: Ring, rule: Rule, proof: dict[str, Any]) -> tuple[Fraction, Box | None]:
+def _check_rule(system: System, ring: Ring, rule: Rule, proof: dict[str, Any]) -> tuple[Fraction, list[Box]]:
     barrier = ring.of(rule.set.barrier)
     margins = _margins(system, rule, proof["margins"])
     inside = [*ring.within(system.variables, rule.set.domain), scale(barrier, Fraction(-1))]
     _check_saturation(system, ring, rule, inside, proof)
     _check_steps(system, ring, rule, inside, margins, proof)
     _check_unsafe(system, ring, rule, inside, proof)
-    if proof["covers"] is None:
-        return margins.room, None
-    box = read_box(proof["covers"], len(system.variables))
-    if any(low < a or high > b for (low, high), (a, b) in zip(box, rule.set.domain, strict=True)):
-        raise Refused("a start is outside of the domain")
+    boxes = [read_box(box, len(system.variables)) for box in items(proof["covers"], "covers")]
+    shown = items(proof["start"], "start")
+    if len(shown) != len(boxes):
+        raise BadCertificate("start: a proof for each box")
     deep = ring.at_most(-margins.room, barrier)
-    check_positive(deep, ring.within(system.variables, box), proof["start"], ring.size)
-    return margins.room, box
+    for box, entry in zip(boxes, shown, strict=True):
+        if any(low < a or high > b for (low, high), (a, b) in zip(box, rule.set.domain, strict=True)):
+            raise Refused("a start is outside of the domain")
+        check_positive(deep, ring.within(system.variables, box), entry, ring.size)
+    return margins.room, boxes
 
 
 def _sizes(box: Sequence[Range]) -> list[Fraction]:

@@ -1,0 +1,173 @@
+"""Candidates for a program of one rule: affine in the state (sketches of section 4.1, Zhu et al., PLDI 2019).
+
+First what the network does, by least squares along its own runs; then linear-quadratic regulators with
+several weights; then the paper's random search (Algorithm 1), which improves the best of them by differences
+of simulated rewards. Nothing here decides anything: a candidate counts only with a proved set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+
+from surefoot.encode.barrier import System, conjunctions, polynomial_of
+from surefoot.engines.barrier.sampled import evaluated, sampled
+from surefoot.problem.term import Const, Term, Var
+from surefoot.query.polynomial import variable
+from surefoot.work.budget import Budget
+
+Floats: TypeAlias = NDArray[np.float64]
+Oracle: TypeAlias = Callable[[Floats], Floats]  # states, one in each row, to controls
+Range: TypeAlias = tuple[Fraction, Fraction]
+WEIGHTS = (1.0, 0.01, 100.0, 1e-4, 1e4)
+RUNS, STEPS = 64, 600
+ROUNDS, NOISE, RATE = 40, 0.05, 0.02  # of the random search
+UNSAFE, SATURATED = 1e4, 1e2  # what an unsafe state costs, and a control at its end
+
+
+@dataclass(frozen=True, slots=True)
+class Gain:
+    """controls = matrix * state + offset."""
+
+    matrix: Floats
+    offset: Floats
+
+    def terms(self, system: System) -> tuple[Term, ...]:
+        found = []
+        for row, constant in zip(self.matrix, self.offset, strict=True):
+            numbers = zip(map(_short, row), system.variables, strict=True)
+            products: list[Term] = [Const(k) * Var(name) for k, name in numbers if k]
+            last = _short(constant)
+            rest: list[Term] = [Const(last)] if last or not products else []
+            total, *more = [*products, *rest]
+            for part in more:
+                total = total + part
+            found.append(total)
+        return tuple(found)
+
+
+def _short(value: float) -> Fraction:
+    """Six significant digits: a program that people can read."""
+    return Fraction(f"{value:.6g}")
+
+
+def gains(system: System, starts: Sequence[Range], oracle: Oracle | None, budget: Budget) -> Iterator[Gain]:
+    """Candidates, those first that simulation finds safe and cheap."""
+    found = []
+    if oracle is not None:
+        found.append(imitated(system, starts, oracle))
+    found += list(regulators(system))
+    scored = sorted(((cost(system, g, starts), i, g) for i, g in enumerate(found)), key=lambda t: t[:2])
+    yield from (g for _, _, g in scored)
+    if scored and not budget.spent():
+        yield improved(system, scored[0][2], starts, budget)
+
+
+def _linearised(system: System) -> tuple[Floats, Floats, Floats]:
+    """The system near the origin: x' = A x + B u + c, for the middle of the disturbances."""
+    count, inputs = len(system.variables), len(system.controls)
+    maps = sampled(system, tuple(Const(0) for _ in system.controls)).next
+    middle = [float(a + b) / 2 for _, (a, b) in system.disturbances]
+    offsets = np.eye(count + inputs) * 1e-4
+    points = np.vstack([offsets, -offsets, np.zeros((1, count + inputs))])
+    fixed = np.broadcast_to(np.array(middle), (len(points), len(middle)))
+    rows = np.column_stack([points[:, :count], fixed, points[:, count:]])
+    values = np.column_stack([evaluated(m, rows) for m in maps])
+    slopes = (values[: count + inputs] - values[count + inputs : -1]).T / 2e-4
+    return slopes[:, :count], slopes[:, count:], values[-1]
+
+
+def regulators(system: System) -> Iterator[Gain]:
+    """Regulators towards the origin, with the constant controls that keep it there as well as they can."""
+    state, control, drift = _linearised(system)
+    steady = -np.linalg.lstsq(control, drift, rcond=None)[0].astype(np.float64)
+    widths = np.array([max(float(b - a), 1e-3) for a, b in system.initial])
+    for scale in (np.ones(len(widths)), widths**-2.0):
+        for weight in WEIGHTS:
+            try:
+                cost_to_go = linalg.solve_discrete_are(
+                    state, control, np.diag(scale), weight * np.eye(control.shape[1])
+                )
+            except (linalg.LinAlgError, ValueError):
+                continue
+            weighed = weight * np.eye(control.shape[1]) + control.T @ cost_to_go @ control
+            yield Gain(-np.linalg.solve(weighed, control.T @ cost_to_go @ state), steady)
+
+
+def _drawn(starts: Sequence[Range], generator: np.random.Generator) -> Floats:
+    low, high = (np.array([float(r[i]) for r in starts]) for i in (0, 1))
+    states = generator.uniform(low, high, (RUNS, len(low)))
+    states[: RUNS // 2] = np.where(generator.random((RUNS // 2, len(low))) < 0.5, low, high)
+    return states
+
+
+def imitated(system: System, starts: Sequence[Range], oracle: Oracle) -> Gain:
+    """Least squares on what the network does along its own runs."""
+    generator, moving = np.random.default_rng(0), sampled(system, tuple(Const(0) for _ in system.controls))
+    states, seen, done = _drawn(starts, generator), [], []
+    for _ in range(STEPS // 4):
+        actions = oracle(states)
+        seen.append(states)
+        done.append(actions)
+        states = moving.moved(states, moving.drawn(RUNS, generator), actions)
+        if not np.all(np.isfinite(states)):
+            break
+    rows = np.vstack(seen)
+    solved = np.linalg.lstsq(np.column_stack([rows, np.ones(len(rows))]), np.vstack(done), rcond=None)[0]
+    return Gain(solved[:-1].T, solved[-1])
+
+
+def cost(system: System, gain: Gain, starts: Sequence[Range]) -> float:
+    """The mean of what states and controls cost along runs; unsafe states cost much more."""
+    generator, moving = np.random.default_rng(1), sampled(system, tuple(Const(0) for _ in system.controls))
+    states, total = _drawn(starts, generator), 0.0
+    widths = np.array([max(float(b - a), 1e-3) for a, b in system.initial])
+    for _ in range(STEPS):
+        wanted = states @ gain.matrix.T + gain.offset
+        actions = moving.clipped(wanted)
+        states = moving.moved(states, moving.drawn(RUNS, generator), actions)
+        if not np.all(np.isfinite(states)) or np.abs(states).max() > 1e6:
+            return float("inf")
+        total += float(np.mean((states / widths) ** 2)) + UNSAFE * float(np.mean(is_unsafe(system, states)))
+        total += SATURATED * float(np.mean(actions != wanted))
+    return total / STEPS
+
+
+def is_unsafe(system: System, states: Floats) -> NDArray[np.bool_]:
+    names = {n: variable(i, len(system.variables)) for i, n in enumerate(system.variables)}
+    found = np.zeros(len(states), dtype=bool)
+    for case in conjunctions(system.unsafe):
+        inside = np.ones(len(states), dtype=bool)
+        for left, right in case:
+            gap = polynomial_of(right, names, len(names), system.rounded)
+            inside &= evaluated(gap - polynomial_of(left, names, len(names), system.rounded), states) >= 0
+        found |= inside
+    return found
+
+
+def improved(system: System, gain: Gain, starts: Sequence[Range], budget: Budget) -> Gain:
+    """Algorithm 1: steps along random directions, by the difference of the costs on both sides."""
+    generator, best = np.random.default_rng(budget.seed), gain
+    size = np.maximum(np.abs(gain.matrix), np.abs(gain.matrix).max() * 0.1 + 1e-6)
+    lowest = cost(system, gain, starts)
+    for _ in range(ROUNDS):
+        if budget.spent():
+            break
+        direction = generator.normal(size=gain.matrix.shape) * size
+        sides = [
+            cost(system, Gain(gain.matrix + s * NOISE * direction, gain.offset), starts) for s in (1, -1)
+        ]
+        if not np.all(np.isfinite(sides)):
+            continue
+        slope = (sides[0] - sides[1]) / (abs(sides[0]) + abs(sides[1]) + 1e-12)
+        gain = Gain(gain.matrix - RATE * slope / NOISE * direction, gain.offset)
+        reached = cost(system, gain, starts)
+        if reached < lowest:
+            best, lowest = gain, reached
+    return best

@@ -1,0 +1,131 @@
+"""The rules of a synthesis as a policy, and a policy that it overrules (Algorithm 3, Zhu et al., PLDI 2019).
+
+The paper's shield predicts the next state and asks whether the invariant holds there. Here the prediction is
+made for the middle of all disturbances, and the test leaves room for everything that disturbances and
+rounding can change: what passes it is in a set of the certificate, whatever happens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from surefoot.encode.barrier import System, inside_set, permitted, polynomial_of
+from surefoot.engines.barrier.engine import content
+from surefoot.engines.barrier.plane import rounding
+from surefoot.engines.shield.gains import Range
+from surefoot.engines.shield.synthesis import Synthesis
+from surefoot.problem.policy import Branch, Policy, ProgramPolicy, ShieldedPolicy
+from surefoot.problem.term import Term
+from surefoot.query.polynomial import Polynomial, constant, variable
+
+SPARE = Fraction(101, 100)
+
+
+@dataclass(frozen=True, slots=True)
+class Permit:
+    """What is permitted is predicted to be inside this box, with a barrier of at most minus the margin."""
+
+    inside: tuple[Range, ...]
+    margin: Fraction
+
+
+def program(system: System, found: Synthesis) -> ProgramPolicy:
+    """The first rule in whose set the state is."""
+    return ProgramPolicy(
+        tuple(
+            Branch(inside_set(system, b.set.domain, b.set.barrier, b.set.margin), b.then)
+            for b in found.branches
+        )
+    )
+
+
+def evidence(found: Synthesis, permits: Sequence[Permit] | None = None) -> dict[str, Any]:
+    """What the certificate needs to know of the sets."""
+    shown: dict[str, Any] = {"sets": [content(b.set) for b in found.branches]}
+    if permits is not None:
+        shown["permits"] = [{"inside": p.inside, "margin": p.margin} for p in permits]
+    return shown
+
+
+def shielded(system: System, found: Synthesis, policy: Policy) -> tuple[ShieldedPolicy, tuple[Permit, ...]]:
+    """The policy, overruled where its controls are not seen to lead into a set."""
+    permits = permits_of(system, found)
+    test = permitted(system, [b.set.barrier for b in found.branches], [(p.inside, p.margin) for p in permits])
+    return ShieldedPolicy(policy, test, program(system, found)), permits
+
+
+def permits_of(system: System, found: Synthesis) -> tuple[Permit, ...]:
+    """Boxes and margins with room for what disturbances and rounding can change."""
+    hull = [
+        (min(low for low, _ in ranges), max(high for _, high in ranges))
+        for ranges in zip(*(b.set.domain for b in found.branches), strict=True)
+    ]
+    far = _differences(system, hull)
+    permits = []
+    for branch in found.branches:
+        inside = tuple(
+            (_up(low + gap), _down(high - gap))
+            for (low, high), gap in zip(branch.set.domain, far, strict=True)
+        )
+        sizes = {
+            name: (float(max(abs(a), abs(b))), 0.0)
+            for name, (a, b) in zip(system.variables, branch.set.domain, strict=True)
+        }
+        error = Fraction(rounding(branch.set.barrier, sizes)[1]) if system.rounded else Fraction(0)
+        room = Fraction(branch.set.proof["margins"]["room"])
+        change = _change(system, branch.set.barrier, branch.set.domain, far)
+        permits.append(Permit(inside, _up((room + error + change) * SPARE)))
+    return tuple(permits)
+
+
+def _up(value: Fraction) -> Fraction:
+    found = Fraction(float(value))
+    return found if found >= value else Fraction(float(value + abs(value) / 2**50))
+
+
+def _down(value: Fraction) -> Fraction:
+    return -_up(-value)
+
+
+def _differences(system: System, hull: Sequence[Range]) -> list[Fraction]:
+    """How far each next value may be from the predicted one."""
+    names = [*system.variables, *(n for n, _, _ in system.controls), *(n for n, _ in system.disturbances)]
+    size, count = len(names), len(system.disturbances)
+    free = {n: variable(i, size) for i, n in enumerate(names)}
+    middle = {n: (low + high) / 2 for n, (low, high) in system.disturbances}
+    there = free | {n: free[n] + constant(m, size) for n, m in middle.items()}
+    fixed = free | {n: constant(m, size) for n, m in middle.items()}
+    sizes = [max(abs(low), abs(high)) for low, high in hull]
+    sizes += [max(abs(low or Fraction(0)), abs(high or Fraction(0))) for _, low, high in system.controls]
+    widths = [(high - low) / 2 for _, (low, high) in system.disturbances]
+    known = {n: (float(s), 0.0) for n, s in zip(names[: size - count], sizes, strict=True)}
+    known |= {n: (float(max(abs(a), abs(b))), 0.0) for n, (a, b) in system.disturbances}
+    found = []
+    for term in system.next:
+        moved, still = (polynomial_of(term, n, size, system.rounded) for n in (there, fixed))
+        change = _largest(moved - still, [*sizes, *widths])
+        error = Fraction(2 * rounding(term, known)[1]) if system.rounded else Fraction(0)
+        found.append((change + error) * SPARE)
+    return found
+
+
+def _largest(polynomial: Polynomial, sizes: Sequence[Fraction]) -> Fraction:
+    total = Fraction(0)
+    for monomial, coefficient in polynomial.terms.items():
+        product = abs(coefficient)
+        for size, exponent in zip(sizes, monomial, strict=True):
+            product *= size**exponent
+        total += product
+    return total
+
+
+def _change(system: System, barrier: Term, domain: Sequence[Range], far: Sequence[Fraction]) -> Fraction:
+    """How much the barrier changes at most if every variable does by so much."""
+    count = len(domain)
+    here = {n: variable(i, 2 * count) for i, n in enumerate(system.variables)}
+    there = {n: here[n] + variable(count + i, 2 * count) for i, n in enumerate(system.variables)}
+    after, before = (polynomial_of(barrier, n, 2 * count, system.rounded) for n in (there, here))
+    return _largest(after - before, [*(max(abs(a), abs(b)) for a, b in domain), *far])

@@ -1,0 +1,108 @@
+"""Synthesis of programs with closed sets, and shields whose permits lead into them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from surefoot.certify.barrier.claim import about_sets, is_about_sets
+from surefoot.certify.checker.check import check
+from surefoot.encode.barrier import system_of
+from surefoot.engines.shield.program import evidence, program, shielded
+from surefoot.engines.shield.synthesis import Synthesis, synthesise
+from surefoot.errors import Unsupported
+from surefoot.problem.meaning.decision import decide
+from surefoot.problem.meaning.evaluate import evaluate
+from surefoot.problem.policy import OraclePolicy
+from surefoot.problem.problem import Problem
+from surefoot.problem.property import Never
+from surefoot.problem.term import Var
+from surefoot.studies.pendulum.problem import stays_upright
+from surefoot.transform.discretise import discretise
+from surefoot.work.budget import Budget
+
+PROBLEM = discretise(stays_upright(disturbance=Fraction(1, 10)))[0]
+SYSTEM = system_of(PROBLEM)
+
+
+@pytest.fixture(scope="module")
+def found() -> Synthesis:
+    return synthesise(SYSTEM, None, (2,), Budget(60))
+
+
+def certificate(problem: Problem, shown: dict[str, Any]) -> dict[str, Any]:
+    data: dict[str, Any] = json.loads(json.dumps(about_sets(problem, shown).content))
+    return data
+
+
+def adversary(seed: int) -> OraclePolicy:
+    generator = np.random.default_rng(seed)
+    return OraclePolicy("adversary", lambda _: (float(generator.choice([-15.0, 15.0, 0.0])),))
+
+
+def test_all_starts_are_covered(found: Synthesis) -> None:
+    assert found.covered_share(SYSTEM.initial) == 1
+    assert not found.uncovered
+
+
+def test_the_program_is_certified(found: Synthesis) -> None:
+    problem = replace(PROBLEM, policy=program(SYSTEM, found))
+    data = certificate(problem, evidence(found))
+    assert check(data).accepted
+    assert is_about_sets(data, problem)
+    assert not is_about_sets(data, replace(problem, property=Never(Var("eta") > 0)))
+
+
+def test_the_shield_is_certified_whatever_is_proposed(found: Synthesis) -> None:
+    policy, permits = shielded(SYSTEM, found, adversary(0))
+    problem = replace(PROBLEM, policy=policy)
+    data = certificate(problem, evidence(found, permits))
+    assert check(data).accepted
+    assert is_about_sets(data, problem)
+
+
+def test_a_shield_that_permits_more_is_refused(found: Synthesis) -> None:
+    policy, permits = shielded(SYSTEM, found, adversary(0))
+    data = certificate(replace(PROBLEM, policy=policy), evidence(found, permits))
+    data["claim"]["system"]["shield"][0]["margin"] = 0
+    assert not check(data).accepted
+    looser = replace(policy, permits=Var("eta") < 1)
+    with pytest.raises(Unsupported):
+        certificate(replace(PROBLEM, policy=looser), evidence(found, permits))
+
+
+def test_nothing_unsafe_happens_behind_the_shield(found: Synthesis) -> None:
+    policy, _ = shielded(SYSTEM, found, adversary(1))
+    generator = np.random.default_rng(2)
+    bad = PROBLEM.property
+    assert isinstance(bad, Never)
+    updates = PROBLEM.environment.components[0].edges[0].outcomes[0].updates
+    interventions = 0
+    for _ in range(5):
+        state = {name: float(generator.uniform(float(a), float(b))) for name, (a, b) in _starts()}
+        for _ in range(400):
+            decision = decide(policy, PROBLEM.environment, state)
+            interventions += decision.intervened
+            names = {**state, **decision.controls, "gust": float(generator.choice([-0.1, 0.1]))}
+            state = {
+                u.target.name: evaluate(u.value, names, PROBLEM.environment.arithmetic)
+                for u in updates
+                if isinstance(u.target, Var)
+            }
+            assert not evaluate(bad.bad, state, PROBLEM.environment.arithmetic)
+    assert interventions > 0
+
+
+def _starts() -> list[tuple[str, tuple[Fraction, Fraction]]]:
+    return list(zip(SYSTEM.variables, SYSTEM.initial, strict=True))
+
+
+def test_starts_that_no_rule_can_save_stay_open() -> None:
+    weak = discretise(stays_upright(strongest_action=Fraction(1, 100), degrees=25))[0]
+    open_parts = synthesise(system_of(weak), None, (2,), Budget(4))
+    assert open_parts.covered_share(system_of(weak).initial) < 1
