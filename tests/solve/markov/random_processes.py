@@ -118,10 +118,14 @@ def solved(matrix: list[list[Fraction]], vector: list[Fraction]) -> list[Fractio
     return [row[-1] for row in rows]
 
 
-def stretched(rows: Rows, draw: Random) -> Rows:
-    """The same process with single steps in between, some of them shared, and ways that end in a loop."""
+def stretched(rows: Rows, draw: Random, free: int | None = None) -> Rows:
+    """The same process with single steps in between, some of them shared, and ways that end in a loop.
+
+    `free`: what a step in between may cost; 0 leaves the values of the first states as they are.
+    """
     longer: Rows = [[list(choice) for choice in choices] for choices in rows]
-    free = 0 if draw.random() < 0.6 else 1  # what a step in between may cost
+    if free is None:
+        free = 0 if draw.random() < 0.6 else 1
     heads: dict[int, list[int]] = {}
 
     def way(target: int) -> int:

@@ -10,12 +10,14 @@ kept, and what leads to a state that is kept already leads there.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from surefoot.compile.closure import UNDEFINED, Closure
 from surefoot.compile.interpret.joint import Steps
 from surefoot.compile.layout import Row
 from surefoot.compile.limits import MOST_PASSED
+
+LARGEST_MEMORY = 1 << 16  # states of which it is remembered where they lead
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,20 +26,31 @@ class Ahead:
 
     steps: Steps
     stays: Closure
+    ends: dict[Row, Row] = field(default_factory=dict)  # of ways that end, and are not too long
 
     def passed(self, row: Row) -> Row:
         """The first state from here on that is kept."""
+        if (known := self.ends.get(row)) is not None:
+            return known
         anchor = row
+        way: list[Row] = []
         for count in range(MOST_PASSED):
             if count & (count - 1) == 0:
                 anchor = row
             after = self._only(row)
             if after is None or after == row:
+                self._remember(way, row)
                 return row
+            way.append(row)
             row = after
             if row == anchor:
                 break
         return row
+
+    def _remember(self, way: list[Row], end: Row) -> None:
+        if len(self.ends) + len(way) > LARGEST_MEMORY:
+            self.ends.clear()
+        self.ends.update(dict.fromkeys(way, end))
 
     def _only(self, row: Row) -> Row | None:
         try:

@@ -35,6 +35,7 @@ from surefoot.problem.term import FALSE, Term
 from surefoot.query.markov import Markov
 
 _CHUNK = 1024
+_FEWER = 64  # where each state may take long
 _MOST_WAYS = 4096  # in which an environment may react to the draws of a policy
 
 
@@ -86,7 +87,8 @@ class Interpreter:
         self.seconds["starts"], began = perf_counter() - began, perf_counter()
         done, why = 0, ""
         while done < len(self.seen.rows) and not why:
-            chunk = range(done, min(done + _CHUNK, len(self.seen.rows)))
+            size = _CHUNK if self.ahead is None else _FEWER
+            chunk = range(done, min(done + size, len(self.seen.rows)))
             done = self._expand(chunk, limits)
             why = limits.exceeded(len(self.seen.rows), self._bytes()) if done < len(self.seen.rows) else ""
         total = len(self.seen.rows)

@@ -37,6 +37,7 @@ from surefoot.problem.term import FALSE, Term
 from surefoot.query.markov import Markov
 
 _CHUNK = 1 << 16
+_FEWER = 1 << 12  # where each state may take long
 _SIGN = np.int64(-(2**63))
 
 
@@ -136,13 +137,13 @@ class Compiled:
             None if policy is None else decider(policy, self.problem.environment, self.layout, outputs=False)
         )
         memory[Field.STATE_LIMIT] = 2**62 if limits.max_states is None else limits.max_states
-        done, why = 0, ""
+        done, why, chunk = 0, "", _FEWER if self.passing else _CHUNK
         while done < memory[Field.STATE_COUNT] and not why:
-            stop = min(done + _CHUNK, memory[Field.STATE_COUNT])
+            stop = min(done + chunk, memory[Field.STATE_COUNT])
             if decide is not None:
                 self._decide(decide, done, stop)
             try:
-                self._expand(done, stop if decide is not None else done + _CHUNK)
+                self._expand(done, stop if decide is not None else done + chunk)
             except MemoryError:
                 why = "the memory of this machine"
             done = memory[Field.POSITION]
