@@ -241,13 +241,11 @@ def test_what_the_canonical_form_lacks_is_refused_by_name() -> None:
     problem = counting(Never(X > 2))
     environment = problem.environment
     program = ProgramPolicy((Branch(TRUE, ProgramPolicy((Branch(TRUE, "up"),))),))
-    twice = Environment("two", environment.variables, TRUE, environment.components * 2)
     float64 = Environment(
         "f", environment.variables, TRUE, environment.components, arithmetic=Arithmetic.FLOAT64
     )
     for where, who, why in (
         (environment, program, "one network"),
-        (twice, problem.policy, "single component"),
         (float64, problem.policy, "float64"),
     ):
         with pytest.raises(Unsupported, match=why):

@@ -104,6 +104,13 @@ def test_a_spent_budget_is_no_answer() -> None:
     assert verdict.reason is Reason.TIMEOUT
 
 
+def test_without_a_policy_all_that_the_environment_can_do_counts() -> None:
+    problem = replace(race(SMALL, ALONG, slow_driver(), speed=2), policy=None)
+    verdict = Predicates().check(problem, Budget(60))
+    assert isinstance(verdict, Violated)
+    assert replay(problem, verdict.trace) is None
+
+
 def test_objections() -> None:
     problem = race(SMALL, ALONG, slow_driver(), speed=2)
     assert Predicates().objection(problem) is None

@@ -1,13 +1,15 @@
 """A problem written out for a certificate (docs/certificates.md, section 9).
 
-The canonical problem has scalar variables only, one automaton without locations (the location is a variable)
-and one network. What does not fit is refused with the reason, never rewritten into something that holds less.
+The canonical problem has scalar variables only, one automaton without locations (a location is a variable)
+and one network. Automata that move together are one: its edges are their joint steps. What does not fit is
+refused with the reason, never rewritten into something that holds less.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 from surefoot.certify.execution.policy import decided, policy_written
@@ -15,10 +17,11 @@ from surefoot.certify.execution.terms import end, tree, written
 from surefoot.encode.expand import Scope, expand, leaves, undefined
 from surefoot.encode.interval import Kinds, Scalar
 from surefoot.encode.layout import Layout, declare, in_location, lay_out
+from surefoot.encode.transition import leap_count
 from surefoot.errors import Unsupported
-from surefoot.problem.environment import Arithmetic, Bool, Edge, Environment, Int, Outcome, Real
+from surefoot.problem.environment import Arithmetic, Bool, Environment, Int, Outcome, Real
 from surefoot.problem.meaning.decision import action_names, action_of
-from surefoot.problem.meaning.transition import Transition
+from surefoot.problem.meaning.transition import Transition, joint
 from surefoot.problem.names import is_reserved, location_key, output_index
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Property, Recurs, Within
@@ -33,6 +36,8 @@ from surefoot.problem.term import (
     free_names,
 )
 
+MOST_STEPS = 2000  # joint steps, each outcome of each counted
+
 
 def canonical(problem: Problem, inputs: Mapping[str, str] | None = None) -> dict[str, Any]:
     """The problem as JSON data; `Unsupported` says why it cannot be written in this form.
@@ -43,8 +48,8 @@ def canonical(problem: Problem, inputs: Mapping[str, str] | None = None) -> dict
     environment, policy = problem.environment, problem.policy
     if environment.arithmetic is not Arithmetic.EXACT or environment.flow is not None:
         raise Unsupported("the environment computes in float64, which certificates do not cover")
-    if len(environment.components) != 1 or environment.synchronisations:
-        raise Unsupported("certificates cover environments with a single component")
+    if leap_count(environment) > MOST_STEPS:
+        raise Unsupported(f"certificates cover environments with up to {MOST_STEPS} joint steps")
     rules, network = decided(policy)
     owns = action_names(policy, environment) if policy is not None else ()
     if environment.controls and owns:
@@ -58,27 +63,25 @@ def canonical(problem: Problem, inputs: Mapping[str, str] | None = None) -> dict
         "initial": written(_start(environment, layout), layout.scope, layout.kinds),
         "controls": [[c.name, end(c.low), end(c.high), c.clipped] for c in environment.controls],
         "edges": [
-            _edge(environment, layout, number, edge, _action(problem, number), names, kinds)
-            for number, edge in enumerate(environment.components[0].edges)
+            _edge(environment, layout, step, _action(problem, step), names, kinds)
+            for step in joint(environment, [list(range(len(c.edges))) for c in environment.components])
         ],
         "policy": policy_written(problem, rules, network, layout, inputs or {}) | {"owns": list(owns)},
         "property": _property(problem.property, names, kinds),
     }
 
 
-def _action(problem: Problem, number: int) -> str | None:
-    if problem.policy is None:
-        return None
-    edge = problem.environment.components[0].edges[number]
-    return action_of(problem.policy, problem.environment, Transition(((0, number),), edge.action))
+def _action(problem: Problem, step: Transition) -> str | None:
+    return None if problem.policy is None else action_of(problem.policy, problem.environment, step)
 
 
 def _start(environment: Environment, layout: Layout) -> Term:
-    (component,) = environment.components
-    if len(component.locations) == 1:
-        return environment.initial
-    places = tuple(in_location(layout, environment, 0, place) for place in component.initial)
-    return conjunction((disjunction(places), environment.initial))
+    places = [
+        disjunction(tuple(in_location(layout, environment, number, place) for place in component.initial))
+        for number, component in enumerate(environment.components)
+        if len(component.locations) > 1
+    ]
+    return conjunction((*places, environment.initial))
 
 
 def _declared(name: str, kind: Scalar) -> list[object]:
@@ -94,28 +97,34 @@ def _declared(name: str, kind: Scalar) -> list[object]:
 def _edge(
     environment: Environment,
     layout: Layout,
-    number: int,
-    edge: Edge,
+    step: Transition,
     action: str | None,
     names: Scope,
     kinds: Kinds,
 ) -> dict[str, Any]:
     own: dict[str, Scalar] = {}
     taken = set(layout.kinds)
-    scope = {**names, **{c.name: declare(c.name, c.kind, own, taken) for c in edge.chosen}}
-    if len(scope) < len(names) + len(edge.chosen):
+    edges = [environment.components[c].edges[e] for c, e in step.edges]
+    chosen = {c.name: c for edge in edges for c in edge.chosen}  # of one name: one value for all edges
+    if any(c.kind != chosen[c.name].kind for edge in edges for c in edge.chosen):
+        raise Unsupported("edges that move together pick a value of one name among different ones")
+    scope = {**names, **{c.name: declare(c.name, c.kind, own, taken) for c in chosen.values()}}
+    if len(scope) < len(names) + len(chosen):
         raise Unsupported("a value that the environment picks has the name of something else")
     all_kinds = {**kinds, **own}
-    guard = conjunction((in_location(layout, environment, 0, edge.source), edge.guard))
+    here = (
+        in_location(layout, environment, n, e.source) for (n, _), e in zip(step.edges, edges, strict=True)
+    )
+    guard = conjunction((*here, *(e.guard for e in edges)))
     return {
         "action": action,
         "guard": written(guard, {**names, **{n: Var(n) for n in layout.kinds}}, kinds),
         "chosen": [_declared(name, kind) for name, kind in own.items()],
-        "assuming": written(edge.assuming, scope, all_kinds),
+        "assuming": written(conjunction(tuple(e.assuming for e in edges)), scope, all_kinds),
         "outcomes": [
-            list(_updates(environment, layout, outcome, scope, all_kinds))
-            for outcome in edge.outcomes
-            if is_possible(outcome)
+            list(_updates(environment, layout, step, outcomes, scope, all_kinds))
+            for outcomes in product(*(e.outcomes for e in edges))
+            if all(is_possible(outcome) for outcome in outcomes)
         ],
     }
 
@@ -130,12 +139,18 @@ def is_possible(outcome: Outcome) -> bool:
 
 
 def _updates(
-    environment: Environment, layout: Layout, outcome: Outcome, scope: Scope, kinds: Kinds
+    environment: Environment,
+    layout: Layout,
+    step: Transition,
+    outcomes: tuple[Outcome, ...],
+    scope: Scope,
+    kinds: Kinds,
 ) -> Iterator[list[object]]:
-    if len({u.index for u in outcome.updates}) > 1:
+    updates = [u for outcome in outcomes for u in outcome.updates]
+    if len({u.index for u in updates}) > 1:
         raise Unsupported("updates one after the other in one step, which certificates do not cover")
     seen: set[str] = set()
-    for update in outcome.updates:
+    for update in updates:
         targets, values = leaves(expand(update.target, layout.scope)), leaves(expand(update.value, scope))
         if undefined(update.target, scope, kinds) != FALSE or undefined(update.value, scope, kinds) != FALSE:
             raise Unsupported(f"the update of `{show(update.target)}` may have no value")
@@ -148,9 +163,10 @@ def _updates(
                 )
             seen.add(target.name)
             yield [target.name, tree(value)]
-    (component,) = environment.components
-    if len(component.locations) > 1:
-        yield [location_key(component.name), component.locations.index(outcome.target)]
+    for (number, _), outcome in zip(step.edges, outcomes, strict=True):
+        component = environment.components[number]
+        if len(component.locations) > 1:
+            yield [location_key(component.name), component.locations.index(outcome.target)]
 
 
 def _property(asked: Property, names: Scope, kinds: Kinds) -> dict[str, Any]:

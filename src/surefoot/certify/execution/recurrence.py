@@ -37,6 +37,8 @@ from surefoot.work.budget import Budget
 def recurrence_claim(problem: Problem, trace: Trace, inputs: Mapping[str, str]) -> dict[str, Any]:
     """What a certificate for this trace has to claim; `Unsupported` says why there is none."""
     environment = problem.environment
+    if len(environment.components) != 1 or environment.synchronisations:
+        raise Unsupported("certificates of endless runs cover environments with a single component")
     whole = canonical(problem, inputs)
     layout = lay_out(environment, set())
     names = {**layout.scope, **{c.name: Var(c.name) for c in environment.controls}}

@@ -55,8 +55,6 @@ class Predicates:
     def objection(self, problem: Problem) -> str | None:
         if not isinstance(problem.property, Never) or problem.property.steps is not None:
             return "predicates shows that a condition is never met, in runs of any length"
-        if problem.policy is None:
-            return "predicates needs a policy; this problem has none"
         if problem.environment.controls:
             return "predicates takes policies that pick actions; this one sets controls"
         if (why := encoding_objection(problem)) is not None:
