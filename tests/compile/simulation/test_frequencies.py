@@ -1,17 +1,24 @@
 """How often runs succeed, against the exact probability: missed with a chance of one in a million at most."""
 
 from fractions import Fraction
+from random import Random
 
 import numpy as np
 import pytest
 from scipy.stats import binom
+from tests.compile.random_environments import calm, problem
 
-from surefoot.compile.simulation import ENDED, FAILED, SUCCEEDED, Runs, Watched, simulate
+from surefoot.compile import explore, resolved_uniformly
+from surefoot.compile.simulation import ENDED, FAILED, SUCCEEDED, UNDECIDED, Runs, Watched, simulate
 from surefoot.engines.explicit import Explicit
+from surefoot.errors import Unsupported
 from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
+from surefoot.problem.meaning.evaluate import Undefined
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Path, Probability
 from surefoot.problem.term import TRUE, Const, Var, conjunction, equal
+from surefoot.query.markov import Until
+from surefoot.solve.markov import solve
 from surefoot.verdict.verdict import Exact
 from surefoot.work.budget import Budget
 
@@ -59,3 +66,25 @@ def test_steps_are_counted_from_the_start() -> None:
     assert of(None, 2).outcome.tolist() == [FAILED] * 4
     assert of(4, 8).steps.tolist() == [4] * 4  # the run has ended, and stays where it is
     assert np.all(of(4, 8).outcome == SUCCEEDED)
+
+
+def test_random_chains() -> None:
+    """Random environments in which every choice is equally likely, against the exact probability."""
+    rng, inside = Random(11), 0
+    for _ in range(60):
+        asked, condition = problem(rng, free=False), calm(rng) & calm(rng)
+        try:
+            explored = resolved_uniformly(explore(asked, labels={"goal": condition}))
+            simulator = simulate(asked, Watched(condition), max_steps=1000, tier="llvm", uniform=True)
+            found = simulator.runs(2, 0, 0, 1000)
+        except (Undefined, Unsupported):
+            continue
+        everywhere = np.ones(explored.markov.states, dtype=np.bool_)
+        question = Until("max", everywhere, explored.markov.labels["goal"], None, 0)
+        answer = solve(explored.markov, question, width=Fraction(1, 1000), exact=True)
+        exact = Fraction(answer.low[0]) / answer.scale
+        assert explored.valuation(0) == simulator.starts.valuation(0)
+        assert is_likely(found.count(SUCCEEDED), 1000, exact), exact
+        assert found.count(UNDECIDED) == 0 or exact < 1
+        inside += 0 < exact < 1
+    assert inside > 2

@@ -142,6 +142,9 @@ def test_wrong_arguments() -> None:
         simulate(asked, Watched(FALSE, reward="cost"), max_steps=5)
     elsewhere = simulate(asked, Watched(FALSE), max_steps=5, starts=({"x": 0}, {"x": 3}))
     assert elsewhere.starts.valuation(1) == {"x": 3}
+    for wrong in ({"x": 4}, {}):
+        with pytest.raises(InvalidProblem, match="`x` has no value of its kind in a start state"):
+            simulate(asked, Watched(FALSE), max_steps=5, starts=(wrong,))
 
 
 @pytest.mark.shared_data

@@ -8,7 +8,7 @@ from dataclasses import replace
 from surefoot.compile.emit.packing import Objection
 from surefoot.compile.explored import RowStates
 from surefoot.compile.initial import initial_rows
-from surefoot.compile.layout import layout_of
+from surefoot.compile.layout import Layout, Row, layout_of
 from surefoot.compile.llvm.machine import cache_folder
 from surefoot.compile.simulation.compiled import Compiled
 from surefoot.compile.simulation.interpreted import Interpreted
@@ -16,7 +16,7 @@ from surefoot.compile.simulation.watched import Counts, Runs, Watched
 from surefoot.compile.tier import Tier
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.problem.problem import Problem
-from surefoot.problem.semantics import State
+from surefoot.problem.semantics import State, conforms
 
 
 class Simulator:
@@ -56,11 +56,7 @@ def simulate(
     `memo`: decisions are remembered by state; False: the policy is evaluated at every decision.
     """
     layout = layout_of(problem.environment)
-    rows = (
-        initial_rows(problem.environment, layout)
-        if starts is None
-        else [layout.row(state) for state in starts]
-    )
+    rows = initial_rows(problem.environment, layout) if starts is None else _rows(layout, starts)
     if not rows:
         raise Unsupported("there is no start state")
     known = RowStates(layout, tuple(rows))
@@ -75,3 +71,11 @@ def simulate(
                 raise Unsupported(f"this is not compiled: {why}", fix="use the interpreter") from None
     slow = Interpreted(problem, watched, max_steps, known.rows, uniform=uniform, memo=memo)
     return Simulator(known, slow, "interpreter")
+
+
+def _rows(layout: Layout, starts: Sequence[State]) -> list[Row]:
+    for state in starts:
+        for name in layout.names:
+            if name not in state or not conforms(state[name], layout.kinds[name]):
+                raise InvalidProblem(f"`{name}` has no value of its kind in a start state: {state.get(name)}")
+    return [layout.row(state) for state in starts]
