@@ -135,11 +135,13 @@ def allowed(experiments: int, delta: Fraction) -> float:
     return experiments * nominal + 3 * (experiments * nominal * (1 - nominal)) ** 0.5
 
 
-def racetrack(folder: Path) -> dict[str, tuple[Problem, tuple[Fraction, Fraction]]]:
+def racetrack(
+    folder: Path, episodes: Sequence[int] = EPISODES
+) -> dict[str, tuple[Problem, tuple[Fraction, Fraction]]]:
     """The published policies, and their goal probabilities as `explicit` has them."""
     model = read_jani(folder.parent / "racetrack" / "racetrack_barto_sml.jani", {})
     found = {}
-    for episode in EPISODES:
+    for episode in episodes:
         network = read_onnx(folder / f"ep{episode}.onnx")
         policy = NeuralPolicy(network, tuple(map(Var, OBSERVED)), EdgesOf("car"))
         problem = Problem(f"ep{episode}", model.environment, policy, model.properties["goalProbability"])

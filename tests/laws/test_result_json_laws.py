@@ -62,7 +62,12 @@ flat = st.one_of(
     st.builds(Violated, traces()),
     st.builds(Holds, steps, texts, st.booleans()),
     st.builds(
-        lambda i, c, n: Estimated(*i, c, n), intervals, st.fractions(0, 1), st.dictionaries(texts, counts)
+        lambda i, *rest: Estimated(*i, *rest),
+        intervals,
+        st.fractions(0, 1),
+        st.dictionaries(texts, counts),
+        texts,
+        st.none() | st.fractions(),
     ),
     st.builds(lambda i, c: Exact(*i, c), intervals, certificates),
     st.builds(Found, data, st.none() | certificates),

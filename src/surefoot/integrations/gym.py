@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from surefoot.compile.simulation import FAILED, SUCCEEDED, UNDECIDED, Runs
-from surefoot.engines.statistical.experiment import Experiment
+from surefoot.engines.statistical.experiment import Experiment, Prefix, prefixes
 from surefoot.engines.statistical.question import Cell, Mean, Question, Share, named_counts
 from surefoot.errors import missing
 from surefoot.solve.sampling import Betting, Range, choose
@@ -106,9 +106,9 @@ def _estimate(question: Question, made: tuple[Any, ...], workers: int, budget: B
     return Estimated(known.low, known.high, known.confidence, counts, stop or str(cell.state.stop.value))
 
 
-def episodes(environment: Make, act: Any, judge: Judge, max_steps: int) -> Callable[..., Runs]:
+def episodes(environment: Make, act: Any, judge: Judge, max_steps: int) -> Callable[..., Prefix]:
     """What makes episodes by their numbers."""
-    return Episodes(_made(environment), _acting(act), judge, max_steps).runs
+    return prefixes(Episodes(_made(environment), _acting(act), judge, max_steps).runs)
 
 
 def _made(environment: Make) -> Any:

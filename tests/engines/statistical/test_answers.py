@@ -56,6 +56,10 @@ def exact(problem: Problem) -> Fraction:
         "P=? [ x = 0 R x < 3 ]",
         "Pmax=? [ F x = 4 ]",
         "P=? [ F stalled ]",
+        "P=? [ x < 3 U[1, 4] x = 2 ]",
+        "P=? [ x <= 2 U[2, 6] x <= 1 ]",
+        "P=? [ G[1, 3] x < 2 ]",
+        "P=? [ F[3, 9] x < 2 ]",
     ],
 )
 def test_path_formulas_as_computed(text: str) -> None:
@@ -164,6 +168,12 @@ def test_what_some_run_never_reaches_is_infinitely_far() -> None:
     computed = Explicit().check(problem, Budget(60))
     assert isinstance(computed, Exact)
     assert (computed.low, computed.high) == (None, None)
+    bounded = replace(COARSE, most=Fraction(400), eps=Fraction(20))
+    several = bounded.check(walk("E=? [ steps until x = 4 ] over min", start=X > 0), Budget(60))
+    assert isinstance(several, Unknown)  # it is 0 from 4, and infinite from 1
+    assert "infinite" in several.detail
+    largest = bounded.check(walk("E=? [ steps until x = 4 ] over max", start=X > 0), Budget(60))
+    assert largest == Exact(None, None, None)
 
 
 def test_refusals_are_sentences() -> None:

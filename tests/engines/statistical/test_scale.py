@@ -19,7 +19,7 @@ from tests.engines.statistical.chains import walk
 
 from surefoot.compile.simulation import Runs
 from surefoot.engines.statistical import Statistical
-from surefoot.engines.statistical.experiment import Experiment
+from surefoot.engines.statistical.experiment import Experiment, prefixes
 from surefoot.engines.statistical.question import Cell, Share
 from surefoot.errors import InvalidProblem
 from surefoot.problem.policy import OraclePolicy
@@ -65,7 +65,7 @@ class Shuffled:
     def answers(self, seconds: float) -> Answers:
         some = self._rng.sample(self._asked, self._rng.randint(1, len(self._asked)))
         self._asked = [a for a in self._asked if a not in some]
-        return [(ticket, drawn(*args)) for ticket, args in some]
+        return [(ticket, prefixes(drawn)(*args)) for ticket, args in some]
 
     def dismiss(self) -> None:
         self._asked = []
@@ -89,6 +89,34 @@ def test_any_number_of_workers_in_any_order(size: int) -> None:
         assert Experiment(cells, 1, Budget(60), crew).run() == ""
         seen.append([(cell.state, cell.counts.tolist()) for cell in cells])
     assert seen[0] == seen[1]
+
+
+def troubled(seed: int, start: int | None, first: int, count: int) -> Runs:
+    """Run 700 of start 1 cannot be made."""
+    if start == 1 and first <= 700 < first + count:
+        raise InvalidProblem("run 700")
+    return drawn(seed, start, first, count)
+
+
+@pytest.mark.parametrize("size", [1, 3, 64])
+def test_a_run_that_cannot_be_made_matters_if_its_turn_comes(size: int) -> None:
+    class Troubled(Shuffled):
+        def answers(self, seconds: float) -> Answers:
+            some = self._rng.sample(self._asked, self._rng.randint(1, len(self._asked)))
+            self._asked = [a for a in self._asked if a not in some]
+            return [(ticket, prefixes(troubled)(*args)) for ticket, args in some]
+
+    for eps, answered in ((Fraction(1, 10), True), (Fraction(1, 40), False)):
+        question = Share(choose("chen", eps, Fraction(1, 20)))
+        cells = [Cell(start, question, question.begin()) for start in range(3)]
+        experiment = Experiment(cells, 1, Budget(60), Troubled(size, size))
+        if answered:
+            assert experiment.run() == ""
+            assert all(cell.runs < 700 for cell in cells)
+        else:
+            with pytest.raises(InvalidProblem, match="run 700"):
+                experiment.run()
+            assert cells[1].runs == 700
 
 
 def test_a_black_box_stays_where_it_is() -> None:

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from surefoot.compile.simulation import Simulator, Watched, simulate
 from surefoot.engines.asked import Asked, asked
-from surefoot.engines.statistical.experiment import Experiment
+from surefoot.engines.statistical.experiment import Experiment, prefixes
 from surefoot.engines.statistical.question import (
     Cell,
     Infinite,
@@ -32,7 +32,7 @@ from surefoot.problem.property import Expected, Probability
 from surefoot.solve.sampling import METHODS, Betting, choose
 from surefoot.solve.sampling.boundary.store import user_folder
 from surefoot.solve.sampling.rare import Rare, RareProgress
-from surefoot.verdict.verdict import Estimated, Exact, PerStart, Verdict
+from surefoot.verdict.verdict import Estimated, Exact, PerStart, Reason, Unknown, Verdict
 from surefoot.work.budget import Budget
 from surefoot.work.crew import Alone, Cluster, Crew, Processes
 from surefoot.work.digest import digest
@@ -89,8 +89,10 @@ def answer(options: Options, problem: Problem, budget: Budget) -> Verdict:
     try:
         with ExitStack() as stack:
             stop = experiment(options, problem, what, simulator, cells, budget, stack).run()
-    except Infinite:
-        return Exact(None, None, None)
+    except Infinite as why:
+        if len(cells) == 1 or wanted.over == "max":
+            return Exact(None, None, None)
+        return Unknown(Reason.INCOMPLETE, f"from one of the starts the value is infinite: {why}")
     return verdict(cells, wanted, simulator, stop, what.negated)
 
 
@@ -116,7 +118,7 @@ def runs_of(
 
 def worker(*made: Any) -> Callable[..., Any]:
     """The same in another process."""
-    return runs_of(*made).runs
+    return prefixes(runs_of(*made).runs)
 
 
 def posed(options: Options, problem: Problem, sharing: int, budget: Budget) -> Question:
@@ -176,7 +178,7 @@ def _crew(options: Options, simulator: Simulator | Trees, made: tuple[Any, ...])
     if options.ray is not None:
         return Cluster(options.ray, options.workers, worker, *made)
     if options.workers is None or options.workers == 1:
-        return Alone(simulator.runs)
+        return Alone(prefixes(simulator.runs))
     return Processes(options.workers, worker, *made)
 
 

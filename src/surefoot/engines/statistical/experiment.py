@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from surefoot.compile.simulation import Runs
 from surefoot.engines.statistical.question import Cell, total
+from surefoot.errors import SurefootError
 from surefoot.verdict.verdict import Reason
 from surefoot.work.budget import Budget
 from surefoot.work.child import Died
@@ -29,19 +30,47 @@ from surefoot.work.run_directory import RunDirectory
 
 _BATCH_SECONDS = 0.25
 _LOOK_UP = 0.2  # seconds
+_FEW = 64  # runs that are tried after a single one was fast
 _MOST = 1 << 18  # runs in a batch
 _TELL_SECONDS = 0.5
 
 
+@dataclass(frozen=True, slots=True)
+class Prefix:
+    """The runs of a batch up to the first that cannot be made, and why that is so."""
+
+    runs: Runs
+    error: SurefootError | None = None
+
+
+def prefixes(make: Callable[[int, int | None, int, int], Runs]) -> Callable[..., Prefix]:
+    """A run that cannot be made matters only if its turn comes: whatever precedes it is kept."""
+
+    def made(seed: int, start: int | None, first: int, count: int) -> Prefix:
+        try:
+            return Prefix(make(seed, start, first, count))
+        except SurefootError as error:
+            if count == 1:
+                return Prefix(_restored(np.empty(0, dtype=np.int8)), error)
+        half = count // 2
+        before = made(seed, start, first, half)
+        if before.error is not None:
+            return before
+        after = made(seed, start, first + half, count - half)
+        return Prefix(_joined(before.runs, after.runs), after.error)
+
+    return made
+
+
 @dataclass(slots=True)
 class Pace:
-    """How many runs a worker makes in a batch: more and more, as long as that takes no time."""
+    """How many runs of a start make a batch: more and more, as long as that takes no time."""
 
     limit: int = 1
 
     def learn(self, runs: int, seconds: float) -> None:
         fitting = _MOST if seconds <= 0 else int(runs * _BATCH_SECONDS / seconds)
-        self.limit = max(1, min(_MOST, 4 * self.limit, fitting))
+        self.limit = max(1, min(_MOST, max(4 * self.limit, _FEW), fitting))
 
 
 @dataclass(slots=True)
@@ -52,7 +81,7 @@ class Experiment:
     crew: Crew
     directory: RunDirectory | None = None
     grow: Callable[[], Crew | None] | None = None  # asked once, where the work turns out to be large
-    pace: Pace = field(default_factory=Pace)
+    paces: dict[int, Pace] = field(default_factory=dict)  # by cell
     given: dict[int, tuple[int, int, int, float]] = field(default_factory=dict)
     tickets: int = 0
 
@@ -75,8 +104,8 @@ class Experiment:
             if self.budget.spent():
                 return Reason.TIMEOUT.value
             self._give(waiting)
-            for ticket, runs in self.crew.answers(min(_LOOK_UP, self.budget.remaining())):
-                self._arrived(ticket, runs)
+            for ticket, made in self.crew.answers(min(_LOOK_UP, self.budget.remaining())):
+                self._arrived(ticket, made)
             while waiting and not self.cells[waiting[0]].open:
                 waiting.popleft()
             if monotonic() - told >= _TELL_SECONDS:
@@ -104,7 +133,7 @@ class Experiment:
                 number = waiting[0]
                 waiting.rotate(-1)
                 cell = self.cells[number]
-                while cell.open and self.crew.idle and (count := self._wanted(cell, spare)):
+                while cell.open and self.crew.idle and (count := self._wanted(number, spare)):
                     first, gap = cell.next_gap()
                     count = count if gap is None else min(count, gap)
                     cell.assigned = first + count
@@ -114,24 +143,28 @@ class Experiment:
                     if spare:
                         break
 
-    def _wanted(self, cell: Cell, spare: bool) -> int:
+    def _wanted(self, number: int, spare: bool) -> int:
         """How many runs more this question needs surely; `spare`: or will probably need."""
+        cell, pace = self.cells[number], self.paces.setdefault(number, Pace())
         first, _ = cell.next_gap()
         needed = cell.question.ahead(cell.state) - (first - cell.runs)
         some = 16 + cell.runs // 20
         if needed <= 0:
-            return min(some, self.pace.limit) if spare else 0
+            return min(some, pace.limit) if spare else 0
         each = -(-needed // self.crew.size)
-        return min(max(each, some), self.pace.limit)
+        return min(max(each, some), pace.limit)
 
-    def _arrived(self, ticket: int, runs: Runs) -> None:
+    def _arrived(self, ticket: int, made: Prefix) -> None:
         number, first, count, since = self.given.pop(ticket)
-        self.pace.learn(count, monotonic() - since)
-        if self.directory is not None:
+        runs = made.runs
+        self.paces[number].learn(count, monotonic() - since)
+        if self.directory is not None and len(runs.outcome):
             rewards = (
                 (runs.reward_low, runs.reward_high) if runs.reward_low.any() or runs.reward_high.any() else ()
             )
             self.directory.append((number, first), (runs.outcome, *rewards))
+        if made.error is not None:
+            self.cells[number].errors[first + len(runs.outcome)] = made.error
         self.cells[number].arrive(first, runs)
 
     def _tell(self, waiting: int) -> None:
@@ -167,3 +200,8 @@ def _restored(
         nothing if low is None else low,
         nothing if high is None else high,
     )
+
+
+def _joined(one: Runs, other: Runs) -> Runs:
+    columns = ("outcome", "steps", "reward_low", "reward_high")
+    return Runs(*(np.concatenate([getattr(one, name), getattr(other, name)]) for name in columns))

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from surefoot.compile.simulation import ENDED, STALLED, UNDECIDED, Runs
 from surefoot.engines.statistical.sided import Sided, SidedProgress
+from surefoot.errors import SurefootError
 from surefoot.solve.sampling import Betting, Interval, Progress, RewardProgress
 from surefoot.solve.sampling import plan as codes
 
@@ -125,6 +126,7 @@ class Cell:
     state: Any
     counts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(5, dtype=np.int64))
     waiting: dict[int, Runs] = field(default_factory=dict)
+    errors: dict[int, SurefootError] = field(default_factory=dict)  # by the run that cannot be made
     assigned: int = 0  # runs below this number have been made or given to somebody
 
     @property
@@ -148,6 +150,8 @@ class Cell:
             taken = state.runs - before
             self.counts = self.counts + np.bincount(runs.outcome[:taken], minlength=5)
             self.state = state
+        if self.open and (error := self.errors.get(self.runs)) is not None:
+            raise error
         if not self.open:
             self.waiting.clear()
 

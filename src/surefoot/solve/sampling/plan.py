@@ -93,7 +93,10 @@ class Batch:
 
 def batch(progress: Progress, outcomes: ArrayLike) -> Batch:
     values = np.asarray(outcomes)
-    if values.ndim != 1 or (values.size and not np.isin(values, (FAILURE, SUCCESS, UNDECIDED)).all()):
+    known = (
+        values.max(initial=0) <= UNDECIDED if values.dtype == np.uint8 else np.isin(values, (0, 1, 2)).all()
+    )
+    if values.ndim != 1 or not known:
         raise InvalidProblem("outcomes of runs are a list of 0 (failure), 1 (success) and 2 (undecided)")
     return Batch(
         progress.runs + np.arange(1, len(values) + 1),
