@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from math import lcm
 
 import numpy as np
@@ -46,10 +47,16 @@ def exact_outputs(network: Network, inputs: Sequence[Fraction]) -> list[Fraction
     """
     if len(inputs) != network.width:
         raise InvalidProblem(f"the network has {network.width} inputs, not {len(inputs)}")
-    values = [_scaled([Fraction(x) for x in inputs])]
+    return list(_latest(network, tuple(Fraction(x) for x in inputs)))
+
+
+@lru_cache(maxsize=4)
+def _latest(network: Network, inputs: tuple[Fraction, ...]) -> tuple[Fraction, ...]:
+    """A solution is looked at several times: by who finds it, and by those who verify it."""
+    values = [_scaled(inputs)]
     for node in network.nodes:
         values.append(_node(node, values))
-    return _fractions(values[-1])
+    return tuple(_fractions(values[-1]))
 
 
 def _scaled(numbers: Sequence[Fraction]) -> _Scaled:

@@ -95,13 +95,13 @@ def atoms(formula: Formula) -> Iterable[Atom]:
 
 
 def _comparison(op: Op, difference: Linear, positive: bool) -> Formula:
-    opposite = scaled(difference, Fraction(-1))
     if op is Op.EQ and not positive:
+        opposite = scaled(difference, Fraction(-1))
         return any_of((_atom(difference, Relation.LT), _atom(opposite, Relation.LT)))
     if op is Op.EQ:
         return _atom(difference, Relation.EQ)
-    strict = (op is Op.LT) is positive
-    return _atom(difference if positive else opposite, Relation.LT if strict else Relation.LE)
+    relation = Relation.LT if (op is Op.LT) is positive else Relation.LE
+    return _atom(difference if positive else scaled(difference, Fraction(-1)), relation)
 
 
 def _atom(linear: Linear, relation: Relation) -> Formula:

@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from math import ceil, floor, inf, nextafter
 from typing import cast
 
 import numpy as np
 
 from surefoot.errors import Unsupported
-from surefoot.network.interval import interval_bounds
-from surefoot.network.outward import Array
-from surefoot.network.rounding import error_bounds
-from surefoot.problem.environment import Bool, Int, Real
+from surefoot.problem.environment import Real
 from surefoot.problem.network import (
     Affine,
     Array32,
@@ -25,12 +21,13 @@ from surefoot.problem.network import (
     Pick,
     frozen_indices,
 )
-from surefoot.query.bounds import Interval, float32_near, intersect, interval, is_empty, simplify, whole_names
+from surefoot.query.bounds import Interval, intersect, interval, is_empty, simplify, whole_names
 from surefoot.query.formula import All, AnyOf, Atom, Formula, Relation, all_of, any_of, holds
 from surefoot.query.linear import Linear, as_term, constant, linearise, minus, plus, variable
 from surefoot.query.query import NetworkCall, Query
 from surefoot.solve.native.names import Dependence, dependence, exactly_scaled, inexpressible, substituted
 from surefoot.solve.native.problem import Compiled, Either, Every, Mask, Tree
+from surefoot.solve.native.room import Room, alone, bound_outputs, float_box, on_grid
 
 FAR = Fraction(2**24)  # how far a quantity without bounds is searched
 
@@ -68,7 +65,7 @@ def compile_query(
     calls = _ordered(query.calls if literal else [_with_slack(c) for c in query.calls], known)
     outputs = {name for call in calls for name in call.outputs}
     inputs = [q.name for q in query.quantities if q.name not in known.defined and q.name not in outputs]
-    room = {q.name: _on_grid(q.kind, box[q.name]) for q in query.quantities if q.name in inputs}
+    room = Room({q.name: on_grid(q.kind, box[q.name]) for q in query.quantities if q.name in inputs})
     if any(is_empty(bounds) for bounds in room.values()):
         return None
     columns: dict[str, Linear] = {}
@@ -77,13 +74,13 @@ def compile_query(
     for call in calls:
         terms = tuple(as_term(substituted(linearise(t), columns)) for t in call.inputs)
         placed.append(replace(call, inputs=terms))
-        _bound_outputs(placed[-1], room, single)
+        bound_outputs(placed[-1], room, single)
         columns |= _slack_inputs(call, inputs, room)
     if literal and (why := inexpressible(query, placed, box, room)) is not None:
         raise Unsupported(why)
     formula = _residual(query, formulas, known, columns, box, room)
     if not literal:
-        formula = simplify(formula, room)
+        formula = simplify(formula, {**{name: room[name] for name in outputs}, **room})
         if formula == AnyOf():
             return None
     curtailed = tuple(n for n in inputs if None in room[n])
@@ -129,32 +126,6 @@ def _mentioned(call: NetworkCall) -> set[str]:
     return {n for t in call.inputs for n, _ in linearise(t).coefficients}
 
 
-def _bound_outputs(call: NetworkCall, room: dict[str, Interval], single: frozenset[str]) -> None:
-    """The ranges of the raw outputs of a call, by intervals."""
-    inputs = [interval(linearise(t), room) for t in call.inputs]
-    for term, ends in zip(call.inputs, inputs, strict=True):
-        if None in ends:
-            name = next(n for n, _ in linearise(term).coefficients if None in room[n])
-            raise Unsupported(
-                f"`{name}` has no bounds, and a network reads it",
-                fix=f"give a lower and an upper bound for `{name}`",
-            )
-    low, high = float_box(inputs)
-    values = interval_bounds(call.network, low, high)
-    found = values[-1]
-    errors = [0.0] * len(call.outputs)
-    if call.float32:
-        inexact = not all(_alone(linearise(t)) in single for t in call.inputs)
-        errors = error_bounds(call.network, low, high, input_rounding=inexact, values=values).tolist()
-    for name, least, most, error in zip(
-        call.outputs, found.low.tolist(), found.high.tolist(), errors, strict=True
-    ):
-        room[name] = (
-            None if inf in (-least, error) else Fraction(least) - Fraction(error),
-            None if inf in (most, error) else Fraction(most) + Fraction(error),
-        )
-
-
 def _slack_inputs(call: NetworkCall, inputs: list[str], room: dict[str, Interval]) -> dict[str, Linear]:
     """Outputs with slack are the raw output plus an input of their own."""
     found: dict[str, Linear] = {}
@@ -169,33 +140,6 @@ def _slack_inputs(call: NetworkCall, inputs: list[str], room: dict[str, Interval
             inputs.append(extra)
             found[name] = plus(variable(name), variable(extra))
     return found
-
-
-def float_box(bounds: Sequence[Interval]) -> tuple[Array, Array]:
-    """The bounds in float64, rounded outward; no bound is infinite."""
-    low = np.array([_below(low) for low, _ in bounds], dtype=np.float64)
-    high = np.array([-_below(None if high is None else -high) for _, high in bounds], dtype=np.float64)
-    return low, high
-
-
-def _below(value: Fraction | None) -> float:
-    if value is None or abs(value) >= 2**1023:
-        return -inf
-    near = float(value)
-    return near if near <= value else nextafter(near, -inf)
-
-
-def _on_grid(kind: Bool | Int | Real, bounds: Interval) -> Interval:
-    """Bounds moved inward to numbers of the kind: whole ones, float32 ones."""
-    low, high = bounds
-    if isinstance(kind, Int):
-        return (None if low is None else Fraction(ceil(low)), None if high is None else Fraction(floor(high)))
-    if not isinstance(kind, Real) or not kind.float32:
-        return bounds
-    return (
-        None if low is None else float32_near(low, up=True),
-        None if high is None else float32_near(high, up=False),
-    )
 
 
 def _residual(
@@ -215,13 +159,16 @@ def _residual(
     for quantity in query.quantities:
         if quantity.name in known.defined or quantity.name in outputs:
             value, (low, high) = variable(quantity.name), box[quantity.name]
+            if low is None and high is None:
+                continue
             whole = substituted(substituted(value, known.defined), columns)
             least, most = interval(whole, room)
             if low is not None and (least is None or least < low):
                 parts.append(Atom(minus(constant(low), value), Relation.LE))
             if high is not None and (most is None or most > high):
                 parts.append(Atom(minus(value, constant(high)), Relation.LE))
-    return all_of(_rewritten(_rewritten(p, known.defined), columns) for p in parts)
+    rewritten = [_rewritten(p, known.defined) for p in parts]
+    return all_of(_rewritten(p, columns) if columns else p for p in rewritten)
 
 
 def _float32_names(query: Query) -> frozenset[str]:
@@ -265,22 +212,15 @@ def _place(plumbing: _Plumbing, call: NetworkCall, single: frozenset[str]) -> No
     first = 1 + len(plumbing.places)
     plumbing.places.update((shift + i, first + i) for i in range(len(call.network.nodes) + 1))
     if call.float32:
-        alone = [_alone(row) in single for row in rows]
-        plumbing.rounded[shift] = ~np.array(alone, dtype=np.bool_)
+        exact = [alone(row) in single for row in rows]
+        plumbing.rounded[shift] = ~np.array(exact, dtype=np.bool_)
         for i, width in enumerate(call.network.widths()[1:], start=1):
             plumbing.rounded[shift + i] = np.ones(width, dtype=np.bool_)
     plumbing.calls.append((len(plumbing.nodes), call.outputs))
 
 
-def _alone(row: Linear) -> str | None:
-    """The name that a row is, if it is nothing else."""
-    if len(row.coefficients) != 1 or row.constant or row.coefficients[0][1] != 1:
-        return None
-    return row.coefficients[0][0]
-
-
 def _single_input(plumbing: _Plumbing, row: Linear) -> int | None:
-    name = _alone(row)
+    name = alone(row)
     return plumbing.inputs.index(name) if name in plumbing.inputs else None
 
 
@@ -309,10 +249,9 @@ def _affine(plumbing: _Plumbing, rows: Sequence[Linear]) -> None:
     weights, bias = np.zeros((len(rows), len(names))), np.zeros(len(rows))
     inexact = []
     for number, row in enumerate(rows):
-        error, bias[number] = abs(row.constant - Fraction(float(row.constant))), float(row.constant)
+        bias[number], error = _near(row.constant)
         for name, coefficient in row.coefficients:
-            weights[number, place[name]] = float(coefficient)
-            missed = abs(coefficient - Fraction(float(coefficient)))
+            weights[number, place[name]], missed = _near(coefficient)
             error += missed * _magnitude(plumbing.box[name]) if missed else 0
         if error:
             inexact.append((number, len(plumbing.errors)))
@@ -325,6 +264,14 @@ def _affine(plumbing: _Plumbing, rows: Sequence[Linear]) -> None:
         source = len(plumbing.nodes)
     plumbing.nodes.append(doubles(source, weights[:, kept], bias))
     plumbing.pending.append((len(plumbing.nodes) - 1, inexact))
+
+
+def _near(exact: Fraction) -> tuple[float, Fraction]:
+    """The nearest float64 and what it misses."""
+    near = float(exact)
+    if near.as_integer_ratio() == (exact.numerator, exact.denominator):
+        return near, Fraction(0)
+    return near, abs(exact - Fraction(near))
 
 
 def _magnitude(bounds: Interval) -> Fraction:

@@ -98,13 +98,18 @@ def _reaches(start: Iterable[str], goal: str, needs: Mapping[str, set[str]]) -> 
 def exactly_scaled(linear: Linear) -> Linear:
     """A positive multiple of moderate size that float64 holds exactly, or of moderate size at least."""
     up = lcm(linear.constant.denominator, *(c.denominator for _, c in linear.coefficients))
-    whole = scaled(linear, Fraction(up))
-    largest = max((abs(c) for _, c in whole.coefficients), default=Fraction(0))
-    if max(largest, abs(whole.constant)) >= 2**53:
-        whole, largest = linear, max((abs(c) for _, c in linear.coefficients), default=Fraction(0))
-    # A power of two: no digit is lost.
+    whole = [c.numerator * (up // c.denominator) for _, c in linear.coefficients]
+    base = linear.constant.numerator * (up // linear.constant.denominator)
+    most = max(map(abs, whole), default=0)
+    # By a power of two: no digit is lost.
+    if max(most, abs(base)) < 2**53:
+        unit = 1 << max(most.bit_length() - 1, 0)
+        names = (name for name, _ in linear.coefficients)
+        parts = tuple((name, Fraction(c, unit)) for name, c in zip(names, whole, strict=True))
+        return Linear(parts, Fraction(base, unit))
+    largest = max((abs(c) for _, c in linear.coefficients), default=Fraction(0))
     size = largest.numerator.bit_length() - largest.denominator.bit_length()
-    return scaled(whole, Fraction(2) ** -size)
+    return scaled(linear, Fraction(2) ** -size)
 
 
 def inexpressible(
@@ -117,6 +122,8 @@ def inexpressible(
         return "outputs with slack"
     for name in (n for c in placed for n in c.outputs):
         low, high = box[name]
+        if low is None and high is None:
+            continue
         least, most = room[name]
         if (low is not None and (least is None or least < low)) or (
             high is not None and (most is None or most > high)

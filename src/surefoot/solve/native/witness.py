@@ -15,8 +15,8 @@ from surefoot.query.bounds import float32_within
 from surefoot.query.linear import linearise
 from surefoot.query.query import Assignment, NetworkCall, Query
 from surefoot.query.satisfies import satisfies
-from surefoot.solve.native.compile import float_box
 from surefoot.solve.native.problem import Compiled, is_smooth
+from surefoot.solve.native.room import float_box
 
 TOLERANCE = Fraction(1, 10**9)  # how far an output without slack may be from a value that is irrational
 

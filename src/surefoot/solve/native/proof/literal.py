@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import lru_cache
 
 from surefoot.errors import Unsupported
@@ -69,7 +68,9 @@ def literals(query: Query, formulas: Iterable[Formula], box: Mapping[str, Interv
             return None
         choices, parts = waiting.pop()
         known = _bounds([part for part in parts if isinstance(part, Atom)], box, outputs)
-        closed = AnyOf() in parts or any(is_empty(b) for b in _bounds(parts, box, outputs).values())
+        plain = all(isinstance(part, Atom) for part in parts)
+        every = known if plain else _bounds(parts, box, outputs)
+        closed = AnyOf() in parts or any(is_empty(b) for b in every.values())
         place = None if closed else _chosen(parts, definable)
         if place is None:
             found.append(Literal(query, choices, parts, known, closed))
@@ -136,38 +137,36 @@ def _bounds(
     parts: Sequence[Formula], box: Mapping[str, Interval], others: frozenset[str]
 ) -> dict[str, Interval]:
     """Bounds of the box and, but for these others, of comparisons with single quantities in all parts."""
-    names = {n for part in parts for atom in atoms(part) for n, _ in _single(atom)}
-    whole = All(tuple(parts))
-    return {n: intersect(b, _ends(whole, n)) if n in names - others else b for n, b in box.items()}
+    ends = _ends(All(tuple(parts)))
+    return {n: intersect(b, ends[n]) if n in ends and n not in others else b for n, b in box.items()}
 
 
-def _single(atom: Atom) -> Sequence[tuple[str, Fraction]]:
-    """The quantity and its coefficient, if the atom compares just one."""
-    return atom.linear.coefficients if len(atom.linear.coefficients) == 1 else ()
-
-
-def _ends(formula: Formula, name: str) -> Interval:
-    """Bounds of a quantity wherever a formula holds: all parts of a conjunction, the hull of alternatives."""
+def _ends(formula: Formula) -> dict[str, Interval]:
+    """Bounds of quantities wherever a formula holds: all parts of a conjunction, the hull of alternatives."""
+    found: dict[str, Interval] = {}
     match formula:
         case All(parts):
-            found: Interval = (None, None)
             for part in parts:
-                found = intersect(found, _ends(part, name))
-            return found
+                for name, ends in _ends(part).items():
+                    found[name] = intersect(found[name], ends) if name in found else ends
         case AnyOf(parts):
-            several = [_ends(part, name) for part in parts]
-            lows, highs = [low for low, _ in several], [high for _, high in several]
-            return (
-                min((x for x in lows if x is not None), default=None) if None not in lows else None,
-                max((x for x in highs if x is not None), default=None) if None not in highs else None,
-            )
-        case Atom(_, relation):
-            for own, factor in _single(formula):
-                if own == name:
-                    end = -formula.linear.constant / factor
-                    both = relation is Relation.EQ
-                    return (end if both or factor < 0 else None, end if both or factor > 0 else None)
-            return None, None
+            several = [_ends(part) for part in parts]
+            for name in several[0] if several else ():
+                if all(name in each for each in several):
+                    found[name] = _hull([each[name] for each in several])
+        case Atom(linear, relation) if len(linear.coefficients) == 1:
+            [(name, factor)] = linear.coefficients
+            end, both = -linear.constant / factor, relation is Relation.EQ
+            found[name] = (end if both or factor < 0 else None, end if both or factor > 0 else None)
+    return found
+
+
+def _hull(several: Sequence[Interval]) -> Interval:
+    lows, highs = [low for low, _ in several], [high for _, high in several]
+    return (
+        min((x for x in lows if x is not None), default=None) if None not in lows else None,
+        max((x for x in highs if x is not None), default=None) if None not in highs else None,
+    )
 
 
 def _chosen(parts: Sequence[Formula], definable: frozenset[str]) -> int | None:
