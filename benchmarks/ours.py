@@ -149,6 +149,9 @@ def warmed() -> None:
     call = NetworkCall(network, (Var("x"),), ("y",))
     for bound in (2, -1):
         decide(Query(quantities, (Var("y") <= Const(bound),), (call,)), seconds=5.0)
+    wide = dense([(np.ones((100, 1)).tolist(), [0.0] * 100), (np.ones((1, 100)).tolist(), [0.0])])
+    call = NetworkCall(wide, (Var("x"),), ("y",))  # wide enough for machine code
+    decide(Query(quantities, (Var("y") <= Const(-1),), (call,)), seconds=5.0)
     with tempfile.TemporaryDirectory() as folder:
         files = Path(folder) / "network.onnx", Path(folder) / "property.vnnlib"
         files[0].write_bytes(_tiny_network())

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.network.outward import Array
-from surefoot.problem.network import Activation
 from surefoot.query.bounds import Interval, interval
 from surefoot.solve.native.bounding.substitute import Bounded
 from surefoot.solve.native.problem import Compiled, Mask, Opposed, conjunctions, opposed
@@ -27,7 +26,6 @@ class Goal:
     rows: Array
     of_set: tuple[NDArray[np.intp], ...]  # the rows that have to be <= 0 for each set
     opposed: dict[tuple[int, ...], Opposed]  # sets left out: one or two of their atoms hold nowhere
-    uses: Mask  # (sets, width): whose bounds count, of the last value that ReLUs read
 
 
 def goal(problem: Compiled, whole: Bounded) -> Goal:
@@ -48,27 +46,7 @@ def goal(problem: Compiled, whole: Bounded) -> Goal:
         np.array([*several, *(mirrored[j] for j in several if j in mirrored)], dtype=np.intp)
         for several in sets
     )
-    return Goal(sets, rows, of_set, pairs, _uses(whole, rows, of_set))
-
-
-def _uses(whole: Bounded, rows: Array, of_set: Sequence[NDArray[np.intp]]) -> Mask:
-    """Where some row of a set has a negative coefficient, and so meets the line above a ReLU.
-
-    The line below one needs no bounds: every slope from 0 to 1 will do.
-    """
-    last, trace = whole.layout.last, dict[int, Array]()
-    whole.below(rows, trace)
-    found = np.zeros((len(of_set), whole.boxes[last].low.shape[1]), dtype=np.bool_)
-    for number, node in enumerate(whole.layout.network.nodes, start=1):
-        if isinstance(node, Activation) and node.source == last and number in trace:
-            for several, uses in zip(of_set, found, strict=True):
-                uses |= (trace[number][0, several] < 0).any(axis=0)
-    return found
-
-
-def spare(sets: Goal, alive: Mask) -> Mask:
-    """Entries of the last value that ReLUs read, per box, whose bounds count for no living set."""
-    return ~np.asarray(alive.astype(np.float64) @ sets.uses > 0)
+    return Goal(sets, rows, of_set, pairs)
 
 
 def _least(sets: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]:
@@ -78,7 +56,7 @@ def _least(sets: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]:
 
 
 def _sure(problem: Compiled, whole: Bounded) -> frozenset[int]:
-    least = whole.below(-np.eye(len(problem.strict))).minimum(whole.boxes[0])[0]
+    least = whole.least(-np.eye(len(problem.strict)))[1][0]
     holds = np.where(problem.strict, least > 0, least >= 0) & ~problem.equal
     return frozenset(np.flatnonzero(holds).tolist())
 
@@ -122,6 +100,7 @@ def failing(problem: Compiled, least: Array) -> Mask:
 
 def holding(sets: Goal, found: Bounded) -> Mask:
     """Which rows are <= 0 in the whole box, or hardly more: they refute nothing."""
-    planes, box = found.below(-sets.rows), found.boxes[0]
+    planes, least = found.least(-sets.rows)
+    box = found.boxes[0]
     size = np.matmul(np.abs(planes.coefficients), box.magnitude[..., None])[..., 0] + np.abs(planes.constant)
-    return np.asarray(planes.minimum(box) >= -_HARDLY * size)
+    return np.asarray(least >= -_HARDLY * size)

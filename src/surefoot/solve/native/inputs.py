@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from time import monotonic
 
 import numpy as np
 
 from surefoot.errors import Unsupported
 from surefoot.query.bounds import Interval, whole_names
-from surefoot.query.claim import claim
+from surefoot.query.claim import WrittenLater, claim
 from surefoot.query.formula import Formula
-from surefoot.query.query import Answer, Json, Proof, Query, Sat, Undecided, Unsat, Why
+from surefoot.query.query import Answer, Json, Query, Sat, Undecided, Unsat, Why
 from surefoot.solve.native.bounding.bounds import divides
 from surefoot.solve.native.cases import cases, parts_of, ties_reals
 from surefoot.solve.native.compile import compile_query
 from surefoot.solve.native.goal import MOST
 from surefoot.solve.native.guess.candidates import Guesses, at_once
 from surefoot.solve.native.problem import conjunctions
+from surefoot.solve.native.proof.ledger import Ledger
 from surefoot.solve.native.proof.literal import Literal, compiled
 from surefoot.solve.native.proof.write import case as case_written
 from surefoot.solve.native.search import Search, run, start
@@ -38,7 +40,7 @@ class Inputs:
     proof: bool
     waiting: list[Literal] | None  # cases of a certificate that are not refuted yet, in order; None: no words
     running: Search | Sat | None = None  # the search in the first of them
-    refuted: list[Json] = field(default_factory=list)
+    refuted: list[Callable[[], Json]] = field(default_factory=list)  # what writes the case
     doubt: Undecided | None = None  # some case is refuted for real arithmetic only
 
     def __call__(self, deadline: float) -> Answer:
@@ -84,7 +86,7 @@ class Inputs:
             if isinstance(self.running, Sat):
                 return self.running
             if self.running is None:
-                self.refuted.append(self.waiting[0].at_sight())
+                self.refuted.append(self.waiting[0].at_sight)
             else:
                 self.running.deadline = deadline
                 answer = self._refuted(self.waiting[0], self.running, run(self.running))
@@ -93,7 +95,10 @@ class Inputs:
             self.running = None
             del self.waiting[0]
         single = not self.doubt and bool(self.query.calls) and self.query.calls[0].float32
-        found = Proof(claim(self.query, self.formulas), "float32" if single else "real", tuple(self.refuted))
+        query, formulas, cases = self.query, self.formulas, tuple(self.refuted)
+        found = WrittenLater(
+            "float32" if single else "real", lambda: (claim(query, formulas), tuple(case() for case in cases))
+        )
         return replace(self.doubt or Unsat(), proof=found)
 
     def _started(self, case: Literal, deadline: float) -> Search | Sat | None:
@@ -120,7 +125,7 @@ class Inputs:
             self.doubt = answer
         elif isinstance(answer, Sat):
             return answer
-        self.refuted.append({**case.frame(), **case_written(search.ledger)})
+        self.refuted.append(partial(_written, case, search.ledger))
         return Unsat()
 
     def _case_by_case(self, deadline: float) -> Answer:
@@ -142,3 +147,7 @@ class Inputs:
                     return answer
                 doubt = doubt or answer
         return doubt or Unsat()
+
+
+def _written(case: Literal, ledger: Ledger) -> Json:
+    return {**case.frame(), **case_written(ledger)}

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from surefoot.network.linear import Planes
 from surefoot.network.outward import Array, Box
 from surefoot.query.query import Answer, Query, Sat, Undecided, Unsat, Why
-from surefoot.solve.native.bounding.bounds import bounded, overflows, pieces
+from surefoot.solve.native.bounding.bounds import bounded, nothing_known, overflows, pieces
 from surefoot.solve.native.bounding.domains import (
     Domains,
     Stack,
@@ -33,7 +33,7 @@ from surefoot.solve.native.bounding.leaf import Refuted, all_linear, decide_set,
 from surefoot.solve.native.bounding.refute import contracted, empty
 from surefoot.solve.native.bounding.substitute import Bounded, together
 from surefoot.solve.native.bounding.views import merged, view
-from surefoot.solve.native.goal import Goal, failing, goal, spare
+from surefoot.solve.native.goal import Goal, failing, goal
 from surefoot.solve.native.guess.candidates import Guesses, among, attacked, chosen, exactly
 from surefoot.solve.native.guess.mixed import FEW_BENDS, MOST_BENDS
 from surefoot.solve.native.problem import Compiled, Mask, truth
@@ -43,9 +43,8 @@ from surefoot.solve.native.proof.regions import separated
 _MEMORY = 1_200_000_000  # bytes of open boxes
 _GIVEN_UP = 64  # boxes at the precision floor after which the search ends
 _REGIONS = 32  # sets that are looked at one by one before the search
-_LATER = 15  # boxes after which the best points of a batch are moved downhill
-_AFTER = (1, 3, 127)  # boxes after which more is tried to guess a solution: it costs less than their bounds
-_EASY = 128  # boxes: until then bounds of the last layer are left out where they count little
+_LATER = (15, 63)  # boxes after which the best points of a batch are moved downhill; with machine code
+_AFTER = ((1, 3, 127), (1, 63, 255))  # ... more is tried to guess a solution: it costs less than their bounds
 _FULL, _NEURONS = 32, 400  # boxes of a network with so many neurons that take hardly longer than one
 _FEW = 16  # points of a box that are looked at one by one
 _PATIENCE = 5  # splits after which a box that only rounding keeps open is left to real arithmetic
@@ -79,8 +78,11 @@ def start(
     plan = layout(problem.network, problem.rounded, problem.entries, certify)
     overflow = bool(plan.rounded) and overflows(plan, problem.low[None], problem.high[None])
     if overflow:
-        plan = replace(plan, rounded={})
+        plan = layout(problem.network, {}, problem.entries, certify)
     whole = bounded(plan, problem.low[None], problem.high[None], {})
+    if plan.chain is not None and not np.isfinite(whole.boxes[-1].low).all():
+        plan = replace(plan, chain=None)  # beyond the range of float64, where machine code knows nothing
+        whole = bounded(plan, problem.low[None], problem.high[None], {})
     sets = goal(problem, whole)
     guesses = Guesses(query, problem, sets.sets, deadline, random)
     ledger = Ledger(problem, plan, sets) if certify else None
@@ -109,7 +111,8 @@ def run(s: Search) -> Answer:
 
 def _guessed(s: Search) -> Answer | None:
     """Solutions by other means than bounds: what is cheap at once, the rest where bounds take longer."""
-    if s.guessed >= len(_AFTER) or s.visited < _AFTER[s.guessed]:
+    after = _AFTER[s.plan.chain is not None]
+    if s.guessed >= len(after) or s.visited < after[s.guessed]:
         return None
     s.guessed += 1
     match s.guessed:
@@ -124,8 +127,8 @@ def _guessed(s: Search) -> Answer | None:
 
 def _attacked(s: Search) -> Answer | None:
     """All guesses that have not been made."""
-    s.visited = max(s.visited, *_AFTER)
-    while s.guessed < len(_AFTER):
+    s.visited = max(s.visited, *_AFTER[-1])
+    while s.guessed < len(_AFTER[-1]):
         if (answer := _guessed(s)) is not None:
             return answer
     return None
@@ -154,12 +157,7 @@ def _late(s: Search) -> Undecided:
 
 def _root(s: Search) -> Domains:
     box = on_grid(s.problem, Box(s.problem.low[None], s.problem.high[None]))
-    widths = s.problem.network.widths()
-    known = {
-        v: Box(np.full((1, widths[v]), -np.inf), np.full((1, widths[v]), np.inf))
-        for v in s.plan.kept
-        if v not in s.plan.plain
-    }
+    known = nothing_known(s.plan)
     alive, zero = np.ones((1, len(s.goal.sets)), dtype=np.bool_), np.zeros(1, dtype=np.int64)
     root = Domains(box, known, alive, zero, zero).pick(~empty(box))
     if not len(root) or len(s.goal.sets) < 2:
@@ -206,14 +204,12 @@ def _bounded(s: Search, part: Domains) -> Bounded:
     box, whole = part.box, s.whole.boxes[0]
     if not s.visited and np.array_equal(box.low, whole.low) and np.array_equal(box.high, whole.high):
         return s.whole
-    unused = spare(s.goal, part.alive) if s.visited < _EASY else None
-    return bounded(s.plan, box.low, box.high, part.known, unused)
+    return bounded(s.plan, box.low, box.high, part.known)
 
 
 def _judged(s: Search, domains: Domains, found: Bounded) -> Answer | None:
     """Close, shrink and split a batch of boxes whose bounds are known."""
-    planes = found.below(s.goal.rows)
-    least = planes.minimum(domains.box)
+    planes, least = found.least(s.goal.rows)
     fails = failing(s.problem, least)
     alive = domains.alive.copy()
     if s.ledger is None:
@@ -229,9 +225,9 @@ def _judged(s: Search, domains: Domains, found: Bounded) -> Answer | None:
         refuted[:, seen.number] = seen.closed | (seen.real & lenient)
         nearly[:, seen.number] = seen.real
         s.in_reals |= bool((lenient & seen.real & ~seen.closed & seen.here).any())
-    known = {v: found.boxes[v] for v in domains.known}
     if s.ledger is None:
         alive &= ~refuted
+        known = found.inheritance(domains.known)
         box, slopes = merged(domains.box, views, alive)
     else:
         alive, box, known = confirm(s.ledger, domains, found, views, refuted, lenient)
@@ -243,7 +239,9 @@ def _judged(s: Search, domains: Domains, found: Bounded) -> Answer | None:
     if not keep.any():
         return None
     points = np.concatenate([v.worst[keep & alive[:, v.number]] for v in views])
-    answer: Answer | None = among(s.guesses, points, s.visited >= _LATER) if len(points) else None
+    answer: Answer | None = (
+        among(s.guesses, points, s.visited >= _LATER[s.plan.chain is not None]) if len(points) else None
+    )
     if answer is not None:
         return answer
     # A point stays as stubborn as it was: it is looked at once more, not for ever.
@@ -290,7 +288,8 @@ def _branch(s: Search, rest: Domains, slopes: Array, straight: Mask, shrunk: Mas
 
 def _again(s: Search, count: int) -> int:
     """How many times more to halve every box: the fixed cost of a batch is that of many small boxes."""
-    neurons: int = sum(s.whole.boxes[v].low.shape[1] for v in s.plan.kept)
+    widths = s.problem.network.widths()
+    neurons: int = sum(widths[v] for v in s.plan.kept)
     room = _FULL * _NEURONS // max(neurons, _NEURONS)
     if s.visited == 1:
         return int(room >= 4)  # most boxes that are not refuted at once are in four parts

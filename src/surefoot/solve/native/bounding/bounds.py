@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
+from numpy.typing import NDArray
 
 from surefoot.network.interval import node_interval
 from surefoot.network.outward import Array, Box
@@ -26,12 +27,13 @@ from surefoot.problem.network import (
 from surefoot.solve.native.bounding.layout import Layout, straddles
 from surefoot.solve.native.bounding.lines import line, relaxed
 from surefoot.solve.native.bounding.rounding import radius, widened
-from surefoot.solve.native.bounding.substitute import Bounded, Wanted, entries_below
+from surefoot.solve.native.bounding.substitute import Bounded, Wanted, entries_below, presented
+from surefoot.solve.native.chain.layers import ALL
+from surefoot.solve.native.chain.sheets import WORTH, bound, rebound, unknown
 from surefoot.solve.native.problem import Mask
 
 _CACHE = 2**15  # entries of one array of coefficients
 _PIECE = 2**20  # about the work of one piece of a batch
-_WORTH = 0.05  # a bound that gains less than this part of the width is not taken over
 _FAR_BELOW = 2.0**120  # far below the largest float32 number
 _COLUMNS = 2**20  # with fewer the float32 roundings of a sum do not double it
 _NEAR_ZERO = 2.0**-100  # more than a reader of certificates may lose by rounding
@@ -43,74 +45,58 @@ def pieces(plan: Layout, count: int) -> list[slice]:
     return [slice(start, min(start + step, count)) for start in range(0, count, step)]
 
 
-def bounded(
-    plan: Layout, low: Array, high: Array, known: Mapping[int, Box], spare: Mask | None = None
-) -> Bounded:
-    """Bounds of all values over a batch of boxes; `known`: valid bounds of some values.
-
-    `spare`: entries of the last value read by ReLUs that are not worth it while others before are open.
-    """
-    return _bounded(plan, Box(low, high), known, None, spare)
+def bounded(plan: Layout, low: Array, high: Array, known: Mapping[int, Box]) -> Bounded:
+    """Bounds of all values over a batch of boxes; `known`: valid bounds of some values."""
+    return _bounded(plan, Box(low, high), known, True)
 
 
-def mirrored(plan: Layout, box: Box, known: Mapping[int, Box], wanted: Mapping[int, Wanted]) -> Bounded:
-    """The same with these bounds computed by back-substitution instead of all that are open."""
-    return _bounded(plan, box, known, wanted)
+def inherited(plan: Layout, box: Box, known: Mapping[int, Box]) -> Bounded:
+    """The same by intervals and what is known alone."""
+    return _bounded(plan, box, known, False)
 
 
 def replaced(found: Bounded, value: int, box: Box, used: Wanted) -> Bounded:
     """The same with another box for the last value that back-substitution has bounded."""
     plan = found.layout
+    if found.sheet is not None:
+        return presented(plan, rebound(found.sheet, value, box, used.low, used.high))
     kept = {v: w for v, w in found.used.items() if v != value} | {value: used}
-    part = Bounded(plan, [*found.boxes[:value], box], found.relaxations[:value], {}, kept)
+    boxes = [*found.boxes[:value], box]
+    part = Bounded(plan, boxes, found.relaxations[:value], {}, kept)
     part.radii.update((v, r) for v, r in found.radii.items() if v <= value)
     for number, node in enumerate(plan.network.nodes[value:], start=value + 1):
         part.relaxations.append(line(node, part.boxes) if plan.certified else relaxed(node, part.boxes))
-        part.boxes.append(forwarded(part, number))
+        boxes.append(forwarded(part, number))
     return part
 
 
-def _bounded(
-    plan: Layout,
-    first: Box,
-    known: Mapping[int, Box],
-    wanted: Mapping[int, Wanted] | None,
-    spare: Mask | None = None,
-) -> Bounded:
-    found = Bounded(plan, [first], [])
+def _bounded(plan: Layout, first: Box, known: Mapping[int, Box], substitutes: bool) -> Bounded:
+    if plan.chain is not None:
+        return presented(plan, bound(plan.chain, first, known, substitutes))
+    boxes = [first]
+    found = Bounded(plan, boxes, [])
     kept = frozenset(plan.kept)
     for number, node in enumerate(plan.network.nodes, start=1):
         found.relaxations.append(line(node, found.boxes) if plan.certified else relaxed(node, found.boxes))
         box = forwarded(found, number)
         if number in known:
             box = box.intersect(known[number])
-        found.boxes.append(box)
-        if number in kept and number not in plan.plain:
+        boxes.append(box)
+        if substitutes and number in kept and number not in plan.plain:
             is_open = open_entries(plan, number, box)
-            if spare is not None and number == plan.last:
-                is_open &= ~(spare & _bent(found, number)[:, None])
-            rows = Wanted(is_open, is_open) if wanted is None else wanted.get(number)
-            if rows is not None and (rows.low.any() or rows.high.any()):
+            if is_open.any():
+                rows = Wanted(is_open, is_open)
                 narrow = _narrowed(found, number, rows)
-                found.boxes[number], found.used[number] = _kept(plan, number, box, narrow, rows)
+                boxes[number], found.used[number] = _kept(plan, number, box, narrow, rows)
     return found
-
-
-def _bent(found: Bounded, number: int) -> Mask:
-    """The boxes in which some activation before a value is not linear."""
-    bent = np.zeros(len(found.boxes[0].low), dtype=np.bool_)
-    for value in found.layout.kept:
-        if value < number:
-            bent |= open_entries(found.layout, value, found.boxes[value]).any(axis=1)
-    return bent
 
 
 def _kept(plan: Layout, number: int, before: Box, after: Box, rows: Wanted) -> tuple[Box, Wanted]:
     """The new bounds that decide a sign or are much better; the others are not worth a step of a proof."""
     width = before.high - before.low
     with np.errstate(all="ignore"):
-        low = rows.low & ((after.low - before.low >= _WORTH * width) | ~np.isfinite(before.low))
-        high = rows.high & ((before.high - after.high >= _WORTH * width) | ~np.isfinite(before.high))
+        low = rows.low & ((after.low - before.low >= WORTH * width) | ~np.isfinite(before.low))
+        high = rows.high & ((before.high - after.high >= WORTH * width) | ~np.isfinite(before.high))
     if number in plan.signs:
         on, off = after.low >= 0, after.high <= 0
         low, high = (low | (on & rows.low)) & ~off, (high | (off & rows.high)) & ~on
@@ -162,6 +148,23 @@ def _narrowed(found: Bounded, number: int, wanted: Wanted) -> Box:
     return Box(low, high)
 
 
+def nothing_known(plan: Layout) -> dict[int, Box]:
+    """Bounds of inner values of one box that say nothing."""
+    if plan.chain is not None:
+        return {ALL: unknown(plan.chain, 1)}
+    widths = plan.network.widths()
+    several = [value for value in plan.kept if value not in plan.plain]
+    return {v: Box(np.full((1, widths[v]), -np.inf), np.full((1, widths[v]), np.inf)) for v in several}
+
+
+def known_box(plan: Layout, known: Mapping[int, Box], value: int, members: NDArray[np.intp]) -> Box:
+    """What some boxes of a batch know about a value."""
+    if plan.chain is None:
+        return Box(known[value].low[members], known[value].high[members])
+    at = plan.chain.columns[value]
+    return Box(known[ALL].low[members, at], known[ALL].high[members, at])
+
+
 def overflows(plan: Layout, low: Array, high: Array) -> bool:
     """Whether a float32 evaluation may leave the range of its numbers."""
     if _stays_small(plan, low, high):
@@ -201,9 +204,10 @@ def divides(plan: Layout, low: Array, high: Array) -> bool:
 
 
 def _by_intervals(plan: Layout, low: Array, high: Array) -> Bounded:
-    found = Bounded(plan, [Box(low, high)], [])
+    boxes = [Box(low, high)]
+    found = Bounded(plan, boxes, [])
     for number in range(1, len(plan.network.nodes) + 1):
-        found.boxes.append(forwarded(found, number))
+        boxes.append(forwarded(found, number))
     return found
 
 

@@ -27,6 +27,8 @@ from surefoot.problem.network import (
 )
 from surefoot.solve.native.bounding.passes import scattered
 from surefoot.solve.native.bounding.substitute import Bounded
+from surefoot.solve.native.chain.layers import ALL
+from surefoot.solve.native.chain.sheets import climbed
 from surefoot.solve.native.problem import Mask
 
 
@@ -71,6 +73,10 @@ class _Climb:
 
 def improved(found: Bounded, rows: Array, share: Array, scale: Array, steps: int) -> Best:
     """The best plane below (share * scale) . rows . outputs that some steps find from this share."""
+    if found.sheet is not None:
+        top = climbed(found.sheet, rows, share, scale, steps)
+        plane = Planes(top.planes[:, None], top.constants[:, None])
+        return Best(plane, top.least, top.heights, top.rows, {ALL: top.slopes}, top.gains)
     box, climb = found.boxes[0], _climb(found)
     idle = scale == 0.0
     height, lost = np.full(len(share), -np.inf), np.zeros(len(share))
@@ -103,8 +109,8 @@ def _rigorous(climb: _Climb, height: Array, row: Array, slopes: Array) -> Best:
     given = {value: slopes[:, part] for value, part in climb.parts.items()}
     trace: dict[int, Array] = {}
     found = climb.found.with_slopes(given)
-    plane = found.below(row[:, None], trace)
-    value = plane.minimum(found.boxes[0])[:, 0]
+    plane, least = found.least(row[:, None], trace)
+    value = least[:, 0]
     return Best(plane, value, height, row, below_slopes(found), _gain(found, trace))
 
 
@@ -205,6 +211,8 @@ def _raised(climb: _Climb, points: Array) -> Array:
 
 def below_slopes(found: Bounded) -> dict[int, Array]:
     """The slopes of the functions below ReLUs, by value."""
+    if found.sheet is not None:
+        return {ALL: found.sheet.below}
     slopes = {}
     for value, node in enumerate(found.layout.network.nodes, start=1):
         relaxation = found.relaxations[value - 1]
@@ -256,20 +264,20 @@ def _gain(found: Bounded, trace: dict[int, Array]) -> Array:
 
     with np.errstate(all="ignore"):
         for number in range(len(network.nodes), 0, -1):
-            rows, so_far = trace.get(number), carried.pop(number, None)
-            if rows is None:
-                continue
             node, relaxation = network.nodes[number - 1], found.relaxations[number - 1]
-            size = np.abs(rows[:, 0])
-            before = np.zeros_like(size) if so_far is None else so_far
-            if relaxation is not None:
+            before, rows = carried.pop(number, None), trace.get(number)
+            if relaxation is None:
+                if before is not None:
+                    _carry(node, before, found, add)
+            elif rows is not None:
+                size = np.abs(rows[:, 0])
                 for source, lower, upper in zip(
                     relaxation.sources, relaxation.below, relaxation.above, strict=True
                 ):
-                    steep = np.maximum(np.abs(lower), np.abs(upper))
-                    add(source, before * steep + size * np.abs(upper - lower))
-            else:
-                _carry(node, before, found, add)
+                    part = size * np.abs(upper - lower)
+                    if before is not None:
+                        part = part + before * np.maximum(np.abs(lower), np.abs(upper))
+                    add(source, part)
     return np.nan_to_num(carried.get(0, np.zeros_like(found.boxes[0].low)), nan=0.0, posinf=1e300)
 
 

@@ -19,6 +19,8 @@ from surefoot.problem.network import (
     Pick,
     Shape,
 )
+from surefoot.solve.native.chain.layers import Chain, chain_of
+from surefoot.solve.native.chain.sheets import machine
 from surefoot.solve.native.problem import Mask
 
 
@@ -35,7 +37,7 @@ class Layout:
     inputs: frozenset[int]  # ... of which these are the input vectors of calls
     signs: frozenset[int]  # values that are read by ReLUs and linear nodes only: their signs count
     certified: bool  # only relaxations that a certificate can name
-    last: int  # of the values that count only by their sign the one that no other depends on, or 0
+    chain: Chain | None  # the tables of machine code, for networks that it can bound
 
 
 def layout(
@@ -65,6 +67,9 @@ def layout(
     }
     best, widest = frozenset(plain | direct), max(network.widths())
     signs = frozenset(kept) - _measured(network)
+    chain = None
+    if certified and signs == kept:
+        chain = chain_of(network, frozenset(kept) - best, rounded or {}, inputs)
     return Layout(
         network,
         tuple(sorted(kept)),
@@ -75,7 +80,7 @@ def layout(
         inputs,
         signs,
         certified,
-        max(kept, default=0) if max(kept, default=0) in signs - best else 0,
+        chain if chain is None or machine() is not None else None,
     )
 
 

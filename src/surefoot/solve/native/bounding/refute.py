@@ -13,10 +13,8 @@ from surefoot.network.linear import Planes
 from surefoot.network.outward import Array, Box, gamma
 from surefoot.solve.native.problem import Mask
 
-_STEPS = 12
 
-
-def multipliers(planes: Planes, box: Box, idle: Mask, steps: int = _STEPS) -> tuple[Array, Array]:
+def multipliers(planes: Planes, box: Box, idle: Mask, steps: int) -> tuple[Array, Array]:
     """Shares and scales per batch member: their products are multipliers for which the minimum is large.
 
     The scales make planes comparable, those of idle planes are zero; the shares sum up to 1.
@@ -26,6 +24,8 @@ def multipliers(planes: Planes, box: Box, idle: Mask, steps: int = _STEPS) -> tu
         planes.coefficients,
         np.where(np.isfinite(planes.constant), planes.constant, -1e300),
     )
+    if count == 1:
+        return np.ones((batch, 1)), np.where(idle, 0.0, 1.0)
     spread = (np.abs(coefficients) * (box.high - box.low)[:, None]).sum(-1)
     scale = 1.0 / np.maximum(spread, 1e-300)  # so that steep planes do not drown flat ones
     scale = np.where(idle, 0.0, np.clip(scale / scale.max(axis=1, keepdims=True), 1e-9, 1.0))

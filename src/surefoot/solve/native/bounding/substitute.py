@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from typing import TypeAlias, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,8 @@ from surefoot.network.relaxation import Relaxation
 from surefoot.problem.network import Activation, Affine, Constant, Elementwise, Join, Node, Pick
 from surefoot.solve.native.bounding.layout import Layout
 from surefoot.solve.native.bounding.passes import scattered
+from surefoot.solve.native.chain.layers import ALL
+from surefoot.solve.native.chain.sheets import Sheet, beside, planes_below, with_slopes
 from surefoot.solve.native.problem import Mask
 
 Index: TypeAlias = NDArray[np.bool_] | NDArray[np.intp]
@@ -39,13 +41,14 @@ class Bounded:
     """Boxes of all values, and what back-substitution of further rows needs."""
 
     layout: Layout
-    boxes: list[Box]
-    relaxations: list[Relaxation | None]
+    boxes: Sequence[Box]
+    relaxations: list[Relaxation | None]  # none where there is a sheet
     radii: dict[int, Array] = field(default_factory=dict)  # how far float32 rounding moves a value
     used: dict[int, Wanted] = field(default_factory=dict)  # the bounds that back-substitution gave
     magnitudes: dict[int, Array] = field(default_factory=dict)
     effects: dict[int, Array] = field(default_factory=dict)
     costs: dict[int, tuple[Array, Array]] = field(default_factory=dict)
+    sheet: Sheet | None = None  # where machine code found them
 
     def magnitude(self, value: int) -> Array:
         """The largest absolute values of a value, noted before its box may become tighter."""
@@ -85,7 +88,23 @@ class Bounded:
         `trace` collects the coefficients of every value.
         """
         rows = rows if rows.ndim == 3 else rows[None]
+        if self.sheet is not None:
+            return self._by_machine(self.sheet, rows, trace)[0]
         return substituted(self, rows, len(self.layout.network.nodes), trace)
+
+    def least(self, rows: Array, trace: dict[int, Array] | None = None) -> tuple[Planes, Array]:
+        """The same planes, and their least values over the boxes."""
+        if self.sheet is not None:
+            return self._by_machine(self.sheet, rows if rows.ndim == 3 else rows[None], trace)
+        planes = self.below(rows, trace)
+        return planes, planes.minimum(self.boxes[0])
+
+    def _by_machine(self, sheet: Sheet, rows: Array, trace: dict[int, Array] | None) -> tuple[Planes, Array]:
+        met = None if trace is None else np.empty((len(sheet.low), rows.shape[1], sheet.chain.width))
+        coefficients, constants, least = planes_below(sheet, rows, met)
+        if trace is not None and met is not None:
+            trace.update((relu, met[:, :, sheet.chain.columns[relu]]) for relu in sheet.chain.relus)
+        return Planes(coefficients, constants), least
 
     def with_relaxations(self, relaxations: list[Relaxation | None]) -> Bounded:
         """The same boxes with other linear functions, valid ones, in place of the nodes."""
@@ -93,26 +112,38 @@ class Bounded:
 
     def with_slopes(self, below: Mapping[int, Array]) -> Bounded:
         """The same with these slopes below open ReLUs."""
+        if self.sheet is not None:
+            return presented(self.layout, with_slopes(self.sheet, below[ALL]))
         relaxations = list(self.relaxations)
-        for value, slopes in below.items():
-            given, node = relaxations[value - 1], self.layout.network.nodes[value - 1]
-            assert given is not None
+        for value, moved in below.items():
+            former, node = relaxations[value - 1], self.layout.network.nodes[value - 1]
+            assert former is not None
             assert isinstance(node, Activation)
             box = self.boxes[node.source]
             movable = (box.low < 0) & (box.high > 0)
             relaxations[value - 1] = replace(
-                given,
-                below=(np.where(movable, slopes, given.below[0]),),
-                below_constant=np.where(movable, 0.0, given.below_constant),
+                former,
+                below=(np.where(movable, moved, former.below[0]),),
+                below_constant=np.where(movable, 0.0, former.below_constant),
             )
         return replace(self, relaxations=relaxations)
 
+    def inheritance(self, known: Mapping[int, Box]) -> dict[int, Box]:
+        """What the parts of the boxes inherit, in place of what they knew."""
+        if self.sheet is not None:
+            return {ALL: self.sheet.inheritance()}
+        return {value: self.boxes[value] for value in known}
+
     def in_reals(self) -> Bounded:
         """The same boxes without the rounding of float32 in what is substituted from now on."""
-        return replace(self, radii={}, effects={}, costs={})
+        sheet = None if self.sheet is None else self.sheet.in_reals()
+        return replace(self, radii={}, effects={}, costs={}, sheet=sheet)
 
     def pick(self, index: Index) -> Bounded:
         """The bounds of some members of the batch."""
+        if self.sheet is not None:
+            found = presented(self.layout, self.sheet.pick(index))
+            return found if self.radii else found.in_reals()
         boxes = [Box(b.low[index], b.high[index]) for b in self.boxes]
         relaxations = [r and _picked(r, index) for r in self.relaxations]
         return Bounded(
@@ -125,6 +156,48 @@ class Bounded:
             {v: e[index] for v, e in self.effects.items()},
             {v: (size[index], fixed[index]) for v, (size, fixed) in self.costs.items()},
         )
+
+
+class SheetBoxes(Sequence[Box]):
+    """The boxes of all values, out of a sheet."""
+
+    def __init__(self, layout: Layout, sheet: Sheet) -> None:
+        self.nodes, self.sheet = layout.network.nodes, sheet
+
+    def __len__(self) -> int:
+        return 1 + len(self.nodes)
+
+    @overload
+    def __getitem__(self, value: int) -> Box: ...
+
+    @overload
+    def __getitem__(self, value: slice) -> list[Box]: ...
+
+    def __getitem__(self, value: int | slice) -> Box | list[Box]:
+        if isinstance(value, slice):
+            return [self[v] for v in range(*value.indices(len(self)))]
+        number = value if value >= 0 else value + len(self)
+        node = self.nodes[number - 1] if number else None
+        if isinstance(node, Join):
+            parts = [self[source] for source in node.sources]
+            low, high = np.concatenate([p.low for p in parts], 1), np.concatenate([p.high for p in parts], 1)
+            return Box(low, high)
+        box = self.sheet.box(number)
+        return (
+            Box(np.maximum(box.low, 0.0), np.maximum(box.high, 0.0)) if isinstance(node, Activation) else box
+        )
+
+
+def presented(layout: Layout, sheet: Sheet) -> Bounded:
+    """What machine code has found."""
+    columns = sheet.chain.columns
+    used = {
+        v: Wanted(sheet.used_low[:, columns[v]], sheet.used_high[:, columns[v]])
+        for v in layout.kept
+        if v not in layout.plain
+    }
+    radii = {ALL: sheet.radius} if layout.rounded else {}
+    return Bounded(layout, SheetBoxes(layout, sheet), [], radii, used, sheet=sheet)
 
 
 def _picked(relaxation: Relaxation, index: Index) -> Relaxation:
@@ -141,6 +214,9 @@ def together(parts: Sequence[Bounded]) -> Bounded:
     """The bounds of several batches as those of one."""
     if len(parts) == 1:
         return parts[0]
+    sheets = [p.sheet for p in parts if p.sheet is not None]
+    if len(sheets) == len(parts):
+        return presented(parts[0].layout, beside(sheets))
     boxes = [stacked(several) for several in zip(*(p.boxes for p in parts), strict=True)]
     relaxations = [_stacked_relaxations(r) for r in zip(*(p.relaxations for p in parts), strict=True)]
     radii = {v: np.concatenate([p.radii[v] for p in parts]) for v in parts[0].radii}

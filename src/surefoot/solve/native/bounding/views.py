@@ -14,8 +14,9 @@ from surefoot.solve.native.bounding.substitute import Bounded
 from surefoot.solve.native.goal import Goal, holding
 from surefoot.solve.native.problem import Mask
 
-_STEPS = 14  # of improvement of a plane
+_STEPS = (14, 20)  # of improvement of a plane; by machine code, where they cost little
 _STEPS_ALONE = 8  # where it is below a single row, so that there are no multipliers to improve
+_FIRST_STEPS = (12, 0)  # of improvement of the multipliers alone, before
 _SLOPE = 0.1  # how much the slope of a plane counts for the choice of a split
 
 
@@ -74,9 +75,10 @@ def _by_one_atom(sets: Goal, made: View, least: Array, alone: Mask) -> None:
 def _by_many(sets: Goal, made: View, some: Bounded, part: Planes, least: Array, rest: Mask) -> None:
     rows, box = sets.of_set[made.number], some.boxes[0]
     idle = holding(sets, some)[:, rows] if rows.size > 1 else np.zeros((len(box.low), 1), dtype=np.bool_)
-    share, scale = multipliers(part, box, idle)
+    by_machine = some.sheet is not None
+    share, scale = multipliers(part, box, idle, _FIRST_STEPS[by_machine])
     plane = combined(part, share * scale, box)
-    steps = _STEPS if rows.size > 1 else _STEPS_ALONE
+    steps = _STEPS[by_machine] if rows.size > 1 else _STEPS_ALONE
     best = improved(some, sets.rows[rows], share, scale, steps)
     plane, value = better(plane, plane.minimum(box)[:, 0], best.plane, best.value)
     every = Planes(
@@ -100,8 +102,8 @@ def _in_reals(some: Bounded, best: Best) -> Mask:
     """Whether the best plane refutes without the rounding of float32."""
     if not some.radii or not ((best.height > 0) & (best.value <= 0)).any():
         return best.value > 0
-    plane = some.in_reals().with_slopes(best.slopes).below(best.row[:, None])
-    return np.asarray(plane.minimum(some.boxes[0])[:, 0] > 0)
+    least = some.with_slopes(best.slopes).in_reals().least(best.row[:, None])[1]
+    return np.asarray(least[:, 0] > 0)
 
 
 def better(plane: Planes, value: Array, other: Planes, other_value: Array) -> tuple[Planes, Array]:

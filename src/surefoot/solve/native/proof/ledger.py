@@ -7,25 +7,40 @@ tried with what it inherits alone; most of its own bounds turn out to be unneces
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.network.outward import Array, Box
-from surefoot.solve.native.bounding.bounds import forwarded, mirrored, replaced
+from surefoot.solve.native.bounding.bounds import forwarded, inherited, known_box, replaced
 from surefoot.solve.native.bounding.domains import Domains
 from surefoot.solve.native.bounding.layout import Layout
 from surefoot.solve.native.bounding.substitute import Bounded, Wanted
 from surefoot.solve.native.bounding.views import View
 from surefoot.solve.native.goal import Goal
 from surefoot.solve.native.problem import Compiled, Mask
-from surefoot.solve.native.proof.steps import Refutation, cut_step, drop_step, slopes_steps
+from surefoot.solve.native.proof.steps import Compact, Refutation, cut_step, drop_step, slopes_steps
 from surefoot.solve.native.proof.trial import cut_box, needed_last, refutation, refuted_by
 
 _SHRINK = 0.97  # a cut is worth a step if it leaves at most this part of some side of the box
+
+
+Step: TypeAlias = list[object]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Later:
+    """Steps of one box that are written when somebody reads the proof."""
+
+    write: Callable[[list[Step]], None]  # adds them to the steps so far
+
+
+Entry: TypeAlias = Step | Later
 
 
 @dataclass(slots=True)
@@ -35,7 +50,7 @@ class Ledger:
     problem: Compiled
     plan: Layout
     goal: Goal
-    steps: dict[int, list[list[object]]] = field(default_factory=lambda: {0: []})
+    steps: dict[int, list[Entry]] = field(default_factory=lambda: {0: []})
     splits: dict[int, tuple[list[object], int, int]] = field(default_factory=dict)
 
     def split(self, node: int, step: list[object]) -> tuple[int, int]:
@@ -56,8 +71,8 @@ def confirm(
     alive = domains.alive.copy()
     trials = {v.number: refutation(v, found) for v in views}
     pending = np.flatnonzero(~(alive & ~refuted).any(axis=1))
-    inherits = any(np.isfinite(box.low).any() for box in domains.known.values())
-    for level in (_inherited, _fewer, _all)[0 if inherits else 1 :] if pending.size else ():
+    has_bounds = any(np.isfinite(box.low).any() for box in domains.known.values())
+    for level in (_inherited, _fewer, _all)[0 if has_bounds else 1 :] if pending.size else ():
         part = level(ledger, domains, found, trials, alive, pending)
         closed = np.ones(pending.size, dtype=np.bool_)
         for number, trial in trials.items():
@@ -65,8 +80,7 @@ def confirm(
             if (here & closed).any():
                 closed &= ~here | refuted_by(part, trial.pick(pending), lenient[pending])
         _write_bounds(ledger, domains, part, np.flatnonzero(closed), pending)
-        for member in pending[closed]:
-            _write_drops(ledger, domains, trials, member, np.flatnonzero(alive[member]))
+        _write_drops(ledger, domains, trials, pending[closed], alive[pending[closed]])
         alive[pending[closed]] = False
         pending = pending[~closed]
         if not pending.size:
@@ -101,18 +115,21 @@ def _go_on(
     _write_bounds(ledger, domains, part, np.arange(rest.size), rest)
     box = Box(domains.box.low.copy(), domains.box.high.copy())
     box.low[rest[worth]], box.high[rest[worth]] = hull.low[worth], hull.high[worth]
-    for index in np.flatnonzero(~light).tolist():
-        member = int(rest[index])
-        _write_drops(ledger, domains, trials, member, np.flatnonzero(gone[index]))
-        if worth[index]:
-            entries = [([n], trials[n].at(member)) for n in np.flatnonzero(alive[member]).tolist()]
-            ledger.steps[int(domains.node[member])].append(cut_step(ledger.problem, entries))
-    known = {}
-    for value in domains.known:
-        kept = Box(found.boxes[value].low.copy(), found.boxes[value].high.copy())
-        kept.low[rest], kept.high[rest] = part.boxes[value].low, part.boxes[value].high
-        known[value] = kept
+    _write_drops(ledger, domains, trials, rest, gone)
+    given = {n: trial.pick(rest[worth]).compact() for n, trial in trials.items()} if worth.any() else {}
+    for row, member in enumerate(rest[worth].tolist()):
+        entries = [([n], given[n][row]) for n in np.flatnonzero(alive[member]).tolist()]
+        step = partial(_add_cut, ledger, entries)
+        ledger.steps[int(domains.node[member])].append(Later(step))
+    known = found.inheritance(domains.known)
+    for value, own in part.inheritance(domains.known).items():
+        kept = known[value] = Box(known[value].low.copy(), known[value].high.copy())
+        kept.low[rest], kept.high[rest] = own.low, own.high
     return alive, box, known
+
+
+def _add_cut(ledger: Ledger, entries: list[tuple[list[int], Compact]], steps: list[Step]) -> None:
+    steps.append(cut_step(ledger.problem, ledger.plan.chain, entries))
 
 
 def _lighter(ledger: Ledger, domains: Domains, part: Bounded, light: Mask, rest: NDArray[np.intp]) -> Bounded:
@@ -123,7 +140,7 @@ def _lighter(ledger: Ledger, domains: Domains, part: Bounded, light: Mask, rest:
     last = max(part.used, default=0)
     if last not in ledger.plan.signs or last != max(ledger.plan.kept) or not light.any():
         return part
-    before = forwarded(part, last).intersect(domains.pick(rest).known[last])
+    before = forwarded(part, last).intersect(known_box(ledger.plan, domains.known, last, rest))
     now, used = part.boxes[last], part.used[last]
     decided = (now.low >= 0) | (now.high <= 0) | ~light[:, None]
     box = Box(np.where(decided, now.low, before.low), np.where(decided, now.high, before.high))
@@ -140,7 +157,7 @@ def _inherited(
 ) -> Bounded:
     """Nothing but what a box has from the one that it is a part of."""
     some = domains.pick(members)
-    return mirrored(ledger.plan, some.box, some.known, {})
+    return inherited(ledger.plan, some.box, some.known)
 
 
 def _fewer(
@@ -156,7 +173,7 @@ def _fewer(
     last = max(part.used, default=0)
     if last not in ledger.plan.signs or last != max(ledger.plan.kept):
         return part
-    before = forwarded(part, last).intersect(domains.pick(members).known[last])
+    before = forwarded(part, last).intersect(known_box(ledger.plan, domains.known, last, members))
     needed = Wanted(*(np.zeros(before.low.shape, dtype=np.bool_) for _ in range(2)))
     for number, trial in trials.items():
         here = alive[members, number]
@@ -203,27 +220,42 @@ def _write_bounds(
     ledger: Ledger, domains: Domains, part: Bounded, chosen: NDArray[np.intp], members: NDArray[np.intp]
 ) -> None:
     """Slopes, interval bounds and back-substitutions of some boxes of a part, in order of the values."""
+    if not chosen.size:
+        return
+    values = list(part.used)
+    several = [np.concatenate([w.low[chosen], w.high[chosen]], axis=1) for w in part.used.values()]
+    packed = [np.packbits(masks, axis=1) for masks in several]
+    for row, index in enumerate(chosen.tolist()):
+        slopes = slopes_steps(ledger.problem, part, index)
+        used = {
+            v: (bits[row], masks.shape[1]) for v, bits, masks in zip(values, packed, several, strict=True)
+        }
+        step = partial(_add_bounds, ledger, slopes, used)
+        ledger.steps[int(domains.node[members[index]])].append(Later(step))
+
+
+def _add_bounds(
+    ledger: Ledger, slopes: list[Step], used: Mapping[int, tuple[NDArray[np.uint8], int]], steps: list[Step]
+) -> None:
     places, plan = ledger.problem.places, ledger.plan
-    last = max((*plan.kept, *plan.rounded), default=0)
-    for index in chosen.tolist():
-        steps = ledger.steps[int(domains.node[members[index]])]
-        steps.extend(slopes_steps(ledger.problem, part, index))
-        for value in range(1, last + 1):
-            if places[value] < 0:
-                continue
-            _forward(steps, places[value])
-            rows = _rows(part.used[value], index) if value in part.used else []
-            if rows:
-                steps.append(["bound", places[value], rows])
+    steps.extend(slopes)
+    for value in range(1, max((*plan.kept, *plan.rounded), default=0) + 1):
+        if places[value] < 0:
+            continue
+        _forward(steps, places[value])
+        rows = _rows(*used[value]) if value in used else []
+        if rows:
+            steps.append(["bound", places[value], rows])
 
 
-def _rows(wanted: Wanted, index: int) -> list[int]:
-    """Twice the entry, plus 1 for an upper bound."""
-    low, high = np.flatnonzero(wanted.low[index]), np.flatnonzero(wanted.high[index])
-    return [*(2 * low).tolist(), *(2 * high + 1).tolist()]
+def _rows(bits: NDArray[np.uint8], count: int) -> list[int]:
+    """Twice the entry, plus 1 for an upper bound; lower bounds first."""
+    chosen = np.flatnonzero(np.unpackbits(bits, count=count)).tolist()
+    half = count // 2
+    return [2 * j if j < half else 2 * (j - half) + 1 for j in chosen]
 
 
-def _forward(steps: list[list[object]], place: int) -> None:
+def _forward(steps: list[Step], place: int) -> None:
     """Interval bounds of one more value, in the same step as those of the value before if possible."""
     last = steps[-1] if steps else []
     if last and last[0] == "forward" and last[-1] == place - 1:
@@ -236,12 +268,20 @@ def _write_drops(
     ledger: Ledger,
     domains: Domains,
     trials: Mapping[int, Refutation],
-    member: int,
-    numbers: Iterable[int],
+    members: NDArray[np.intp],
+    sets: Mask,
 ) -> None:
-    steps = ledger.steps[int(domains.node[member])]
-    for number in numbers:
-        steps.append(drop_step(ledger.problem, [int(number)], trials[int(number)].at(int(member))))
+    """The sets (a row of them for each of these boxes) that their multipliers refute."""
+    for number in np.flatnonzero(sets.any(axis=0)).tolist():
+        here = members[sets[:, number]]
+        given = trials[number].pick(here).compact()
+        for row, member in zip(given, here.tolist(), strict=True):
+            step = partial(_add_drop, ledger, number, row)
+            ledger.steps[int(domains.node[member])].append(Later(step))
+
+
+def _add_drop(ledger: Ledger, number: int, given: Compact, steps: list[Step]) -> None:
+    steps.append(drop_step(ledger.problem, ledger.plan.chain, [number], given))
 
 
 def halved(

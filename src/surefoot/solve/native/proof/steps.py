@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from surefoot.network.outward import Array
 from surefoot.solve.native.bounding.lines import COARSE, FINE, needs_slopes, shares
 from surefoot.solve.native.bounding.substitute import Bounded
+from surefoot.solve.native.chain.layers import ALL, Chain
 from surefoot.solve.native.problem import Compiled
 
 _SHORT = 24  # bytes that are not worth packing
@@ -21,7 +22,7 @@ UNIT = 2**16  # multipliers of atoms are whole numbers up to this
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Refutation:
-    """Multipliers of atoms (whole numbers) and slopes below ReLUs, per box or for one."""
+    """Multipliers of atoms (whole numbers) and slopes below ReLUs, per box."""
 
     row: Array
     below: dict[int, Array]  # multiples of 1/COARSE
@@ -29,8 +30,19 @@ class Refutation:
     def pick(self, members: NDArray[np.intp]) -> Refutation:
         return Refutation(self.row[members], {v: s[members] for v, s in self.below.items()})
 
-    def at(self, member: int) -> Refutation:
-        return Refutation(self.row[member], {v: s[member] for v, s in self.below.items()})
+    def compact(self) -> list[Compact]:
+        """The same for each box, in little memory."""
+        below = {v: np.rint(s * COARSE).astype(np.uint8) for v, s in self.below.items()}
+        rows = self.row.astype(np.int32)
+        return [Compact(row, {v: s[i] for v, s in below.items()}) for i, row in enumerate(rows)]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Compact:
+    """Multipliers and slopes of one box as they are written."""
+
+    row: NDArray[np.int32]
+    below: dict[int, NDArray[np.uint8]]
 
 
 def packed(slopes: bytes) -> str:
@@ -41,12 +53,15 @@ def packed(slopes: bytes) -> str:
     return min(plain, "~" + b64encode(compress(slopes, 9)).decode(), key=len)
 
 
-def multipliers(problem: Compiled, given: Refutation) -> dict[str, object]:
+def multipliers(problem: Compiled, chain: Chain | None, given: Compact) -> dict[str, object]:
     """The `m` of a step for one box."""
     atoms = [[int(j), int(given.row[j])] for j in np.flatnonzero(given.row)]
     found: dict[str, object] = {"atoms": atoms}
-    if given.below:
-        found["slopes"] = {str(problem.places[v]): [_bytes(s), None] for v, s in given.below.items()}
+    below = given.below
+    if chain is not None:
+        below = {relu: below[ALL][chain.columns[relu]] for relu in chain.relus}
+    if below:
+        found["slopes"] = {str(problem.places[v]): [packed(s.tobytes()), None] for v, s in below.items()}
     return found
 
 
@@ -54,17 +69,21 @@ def _bytes(slopes: Array) -> str:
     return packed(np.rint(slopes * COARSE).astype(np.uint8).tobytes())
 
 
-def drop_step(problem: Compiled, sets: list[int], given: Refutation) -> list[object]:
-    return ["drop", sets, multipliers(problem, given)]
+def drop_step(problem: Compiled, chain: Chain | None, sets: list[int], given: Compact) -> list[object]:
+    return ["drop", sets, multipliers(problem, chain, given)]
 
 
-def cut_step(problem: Compiled, entries: Sequence[tuple[list[int], Refutation]]) -> list[object]:
-    return ["cut", [[sets, multipliers(problem, given)] for sets, given in entries]]
+def cut_step(
+    problem: Compiled, chain: Chain | None, entries: Sequence[tuple[list[int], Compact]]
+) -> list[object]:
+    return ["cut", [[sets, multipliers(problem, chain, given)] for sets, given in entries]]
 
 
 def slopes_steps(problem: Compiled, part: Bounded, index: int) -> list[list[object]]:
     """What sets the slopes of smooth functions, clips and quotients for one box."""
     steps: list[list[object]] = []
+    if part.sheet is not None:
+        return steps  # nothing but ReLUs
     for value, node in enumerate(part.layout.network.nodes, start=1):
         relaxation = part.relaxations[value - 1]
         if relaxation is not None and needs_slopes(node):

@@ -35,9 +35,12 @@ def _decided(value: int, slopes: Array, found: Bounded) -> Array:
 
     A reader that rounds less sees the sign and takes no other slope.
     """
-    node = found.layout.network.nodes[value - 1]
-    assert isinstance(node, Activation)
-    box = found.boxes[node.source]
+    if found.sheet is not None:
+        box = found.sheet.box(value)
+    else:
+        node = found.layout.network.nodes[value - 1]
+        assert isinstance(node, Activation)
+        box = found.boxes[node.source]
     near = _NEAR * box.magnitude
     return np.where(box.low >= -near, 1.0, np.where(box.high <= near, 0.0, slopes))
 
@@ -52,17 +55,16 @@ def refuted_by(part: Bounded, trial: Refutation, lenient: Mask) -> Mask:
 
 
 def _positive(found: Bounded, trial: Refutation) -> Mask:
-    plane, box = found.below(trial.row[:, None]), found.boxes[0]
+    (plane, least), box = found.least(trial.row[:, None]), found.boxes[0]
     with np.errstate(all="ignore"):
         size = (np.abs(plane.coefficients[:, 0]) * box.magnitude).sum(axis=1) + np.abs(plane.constant[:, 0])
-        return np.asarray(plane.minimum(box)[:, 0] > _MARGIN * size)
+        return np.asarray(least[:, 0] > _MARGIN * size)
 
 
 def cut_box(part: Bounded, trial: Refutation) -> Box:
     """The part of each box that the inequality leaves, widened a little."""
     found, box = part.with_slopes(trial.below), part.boxes[0]
-    plane = found.below(trial.row[:, None])
-    least = plane.minimum(box)
+    plane, least = found.least(trial.row[:, None])
     with np.errstate(all="ignore"):
         size = (np.abs(plane.coefficients) * box.magnitude[:, None]).sum(axis=2) + np.abs(plane.constant)
     looser = Planes(plane.coefficients, plane.constant)
@@ -77,7 +79,7 @@ def needed_last(part: Bounded, trial: Refutation, value: int, before: Box) -> Wa
     """
     trace: dict[int, Array] = {}
     found, now = part.with_slopes(trial.below), part.boxes[value]
-    room = found.below(trial.row[:, None], trace).minimum(part.boxes[0])[:, 0]
+    room = found.least(trial.row[:, None], trace)[1][:, 0]
     weight = np.zeros_like(now.low)
     for number, node in enumerate(part.layout.network.nodes, start=1):
         if isinstance(node, Activation) and node.source == value and number in trace:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from surefoot.query.claim import written
 from surefoot.query.query import Json
 from surefoot.solve.native.problem import Compiled
-from surefoot.solve.native.proof.ledger import Ledger
+from surefoot.solve.native.proof.ledger import Later, Ledger, Step
 
 
 def case(ledger: Ledger) -> Json:
@@ -33,12 +33,18 @@ def _opposed(ledger: Ledger) -> list[list[object]]:
     ]
 
 
-def _preorder(ledger: Ledger) -> list[list[object]]:
-    steps: list[list[object]] = []
+def _preorder(ledger: Ledger) -> list[Step]:
+    steps: list[Step] = []
     waiting = [0] if ledger.goal.sets else []
     while waiting:
         node = waiting.pop()
-        steps.extend(ledger.steps[node])
+        begun: list[Step] = []
+        for entry in ledger.steps[node]:
+            if isinstance(entry, Later):
+                entry.write(begun)
+            else:
+                begun.append(entry)
+        steps.extend(begun)
         if node in ledger.splits:
             step, first, second = ledger.splits[node]
             steps.append(step)

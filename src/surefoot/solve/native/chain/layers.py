@@ -1,0 +1,215 @@
+"""Networks that are one chain of affine layers and ReLUs, as the tables that machine code reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.network.outward import Array, gamma
+from surefoot.network.rounding import SMALLEST, UNIT32
+from surefoot.problem.network import (
+    Activation,
+    Affine,
+    Constant,
+    Elementwise,
+    Join,
+    Network,
+    Node,
+    Pick,
+    Shape,
+)
+from surefoot.solve.native.chain.code import BLOCKS, LANES, Buffer, Factor, Field, Layer
+from surefoot.solve.native.problem import Mask
+
+ALL = -1  # in place of the number of a value: all of them side by side, as in a sheet
+_PAD = BLOCKS[-1] * LANES
+LEAST = 64  # ReLUs: smaller networks are bounded before the machine code is loaded
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Chain:
+    """The records of the layers, and where their entries are in a sheet."""
+
+    records: NDArray[np.int64]
+    arrays: tuple[Array, ...]  # what the records point to
+    values: tuple[int, ...]  # the value that each layer computes
+    columns: dict[int, slice]  # of every value; of a ReLU those of its argument
+    relus: tuple[int, ...]
+    bounded: Mask  # columns of the entries that back-substitution bounds
+    width: int
+    scratch: Array
+    table: NDArray[np.int64]  # with the words that are the same for every call
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Link:
+    """A layer before it is put into a record."""
+
+    value: int
+    weights: Array
+    bias: Array
+    bent: bool
+    direct: Array | None = None
+    once: bool = False  # float32 rounds its result once, or not at all
+
+
+def chain_of(
+    network: Network, bounded: frozenset[int], rounded: Mapping[int, Mask], inputs: frozenset[int]
+) -> Chain | None:
+    """The tables of a network, None if it is something else than a chain.
+
+    `bounded`: values that back-substitution bounds; `rounded`: those that float32 rounds; `inputs`: those of
+    these that are input vectors of calls.
+    """
+    found = _links(network, inputs)
+    if found is None:
+        return None
+    links, relus = found
+    if sum(len(link.bias) for link, after in pairwise(links) if after.bent) < LEAST:
+        return None
+    return _tables(network.width, links, relus, bounded, rounded)
+
+
+def _links(network: Network, inputs: frozenset[int]) -> tuple[list[_Link], dict[int, int]] | None:
+    links: list[_Link] = []
+    relus: dict[int, int] = {}
+    current, bent, joined = 0, False, False
+    for number, node in enumerate(network.nodes, start=1):
+        match node:
+            case Activation(source, Shape.RELU) if source == current and links and not bent:
+                relus[number], bent = source, True
+            case Join((0, source)) if source == current and not bent and number == len(network.nodes) - 1:
+                joined = True
+            case Affine(source, weights, bias) if source == current:
+                matrix = np.asarray(weights, dtype=np.float64)
+                direct = matrix[:, : network.width] if joined else None
+                rest = matrix[:, network.width :] if joined else matrix
+                once = number in inputs
+                links.append(_Link(number, rest, np.asarray(bias, dtype=np.float64), bent, direct, once))
+                bent = False
+            case _:
+                wide = len(links[-1].bias) if links else network.width
+                link = None if bent or joined else _plain(node, number, current, wide)
+                if link is None:
+                    return None
+                links.append(link)
+        current = number
+    return None if bent or joined != (links[-1].direct is not None) or not relus else (links, relus)
+
+
+def _plain(node: Node, number: int, current: int, wide: int) -> _Link | None:
+    """What only moves or shifts entries, as an affine layer; `wide`: how many it reads."""
+    match node:
+        case Pick(source, indices) if source == current:
+            return _Link(number, np.eye(wide)[indices], np.zeros(indices.size), False, None, True)
+        case Elementwise(source, Constant.ADD, constant) if source == current:
+            return _Link(number, np.eye(wide), constant.astype(np.float64), False, None, True)
+        case _:
+            return None
+
+
+def _tables(
+    inputs: int,
+    links: list[_Link],
+    relus: dict[int, int],
+    bounded: frozenset[int],
+    rounded: Mapping[int, Mask],
+) -> Chain:
+    records = np.zeros((len(links) + 1, len(Layer)), dtype=np.int64)
+    kept: list[Array] = []
+
+    def address(array: Array) -> int:
+        kept.append(np.ascontiguousarray(array))
+        return address_of(kept[-1])
+
+    records[0, Layer.WIDTH], records[0, Layer.PADDED] = inputs, _up(inputs)
+    factors = np.zeros(len(Factor))
+    factors[Factor.INTERVAL] = gamma(2 * inputs + 4)
+    factors[Factor.LINES] = gamma(8 + 2 * sum(len(link.bias) for link in links))
+    records[0, Layer.FACTORS] = address(factors)
+    column, columns, before = _up(inputs), {0: slice(0, inputs)}, inputs
+    for link, record in zip(links, records[1:], strict=True):
+        width, padded = len(link.bias), _up(len(link.bias))
+        weights = _filled(link.weights, width, _up(before))
+        turned = _filled(link.weights.T, before, padded)
+        bias = _filled(link.bias[None], 1, padded)
+        record[Layer.WIDTH], record[Layer.PADDED] = width, padded
+        record[Layer.SOURCE], record[Layer.SOURCE_PADDED] = before, _up(before)
+        record[Layer.WEIGHTS], record[Layer.TURNED] = address(weights), address(turned)
+        record[Layer.SIZES] = address(np.abs(weights))
+        record[Layer.ABSOLUTE], record[Layer.BIAS] = address(np.abs(turned)), address(bias)
+        record[Layer.ABSOLUTE_BIAS], record[Layer.BENT] = address(np.abs(bias)), link.bent
+        record[Layer.WANTED], record[Layer.COLUMN] = link.value in bounded, column
+        if link.direct is not None:
+            direct = _filled(link.direct.T, inputs, padded)
+            record[Layer.DIRECT] = address(_filled(link.direct, width, _up(inputs)))
+            record[Layer.DIRECT_TURNED], record[Layer.DIRECT_ABSOLUTE] = (
+                address(direct),
+                address(np.abs(direct)),
+            )
+        reads = before + (0 if link.direct is None else inputs)
+        record[Layer.FACTORS] = address(_factors(link, width, reads))
+        if link.value in rounded and (link.once is False or rounded[link.value].any()):
+            record[Layer.ROUNDED] = 2 if link.once else 1
+            mask = _filled(rounded[link.value][None].astype(np.float64), 1, padded)
+            record[Layer.MASK] = address(mask)
+        columns[link.value] = slice(column, column + width)
+        column, before = column + padded, width
+    columns |= {relu: columns[source] for relu, source in relus.items()}
+    known = np.zeros(column, dtype=np.bool_)
+    for value in bounded:
+        known[columns[value]] = True
+    columns[ALL] = slice(0, column)
+    # Room for every layer, and for the atoms of the last one with those that are equalities twice.
+    widest = max(_up(inputs), 2 * before, *(_up(len(link.bias)) for link in links))
+    scratch = np.zeros((Buffer.ALIVE + len(records), widest + _PAD))
+    scratch[Buffer.EVERY].view(np.int64)[:] = np.arange(scratch.shape[1])
+    table = np.zeros(len(Field), dtype=np.int64)
+    table[Field.LAYERS], table[Field.LAST], table[Field.COLUMNS] = address_of(records), len(links), column
+    table[Field.SCRATCH], table[Field.SCRATCH_SIZE] = address_of(scratch), scratch.shape[1]
+    return Chain(
+        records,
+        tuple(kept),
+        tuple(link.value for link in links),
+        columns,
+        tuple(relus),
+        known,
+        column,
+        scratch,
+        table,
+    )
+
+
+def _factors(link: _Link, width: int, reads: int) -> Array:
+    factors = np.zeros(len(Factor))
+    factors[Factor.INTERVAL] = gamma(reads + 2)
+    factors[Factor.BACK] = gamma(width + 2)
+    factors[Factor.RADIUS_BACK] = 1.0 + gamma(width + 4)
+    # See `bounding.rounding`.
+    share, sure = UNIT32 if link.once else (reads + 1) * UNIT32, 1.0 + gamma(reads + 16)
+    relative = share if link.once else share / max(1.0 - share, 0.5)
+    factors[Factor.RADIUS] = relative * sure if share < 0.5 else np.inf
+    factors[Factor.RADIUS_LEAST] = (1 if link.once else 4 * reads + 4) * SMALLEST * sure
+    factors[Factor.RADIUS_ROOM] = (1.0 + relative) * sure
+    return factors
+
+
+def address_of(array: Array | NDArray[np.int64] | NDArray[np.bool_]) -> int:
+    """Where the numbers of a contiguous array begin; much faster than `array.ctypes.data`."""
+    found: int = array.__array_interface__["data"][0]
+    return found
+
+
+def _up(width: int) -> int:
+    return -(-width // _PAD) * _PAD
+
+
+def _filled(array: Array, rows: int, columns: int) -> Array:
+    """With zeros on the right."""
+    found = np.zeros((rows, columns))
+    found[:, : array.shape[1]] = array
+    return found

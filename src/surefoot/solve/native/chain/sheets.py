@@ -1,0 +1,244 @@
+"""Bounds of batches of boxes by machine code, as sheets: a row for every box, a column for every entry."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.compile.llvm.machine import Machine, cache_folder, compiled
+from surefoot.network.outward import Array, Box
+from surefoot.solve.native.chain.backward import backward_functions
+from surefoot.solve.native.chain.climb import climb_functions
+from surefoot.solve.native.chain.code import DECLARED, Field, Layer, Work
+from surefoot.solve.native.chain.forward import forward_functions
+from surefoot.solve.native.chain.layers import ALL, Chain, address_of
+
+WORTH = 0.05  # a bound that gains less than this part of the width is not taken over
+Words: TypeAlias = dict[Field, int | Array | NDArray[np.bool_]]  # of the table; an array is its address
+_SHEETS = (
+    Field.LOW,
+    Field.HIGH,
+    Field.BELOW,
+    Field.ABOVE,
+    Field.CONSTANT,
+    Field.COST,
+    Field.REAL,
+    Field.RADIUS,
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sheet:
+    """What is known about a batch of boxes."""
+
+    chain: Chain
+    low: Array
+    high: Array
+    below: Array
+    above: Array
+    constant: Array
+    cost: Array
+    real: Array
+    radius: Array
+    used_low: NDArray[np.bool_]
+    used_high: NDArray[np.bool_]
+
+    def pick(self, index: Any) -> Sheet:
+        return Sheet(self.chain, *(getattr(self, name)[index] for name in _NAMES))
+
+    def box(self, value: int) -> Box:
+        at = self.chain.columns[value]
+        return Box(self.low[:, at], self.high[:, at])
+
+    def inheritance(self) -> Box:
+        """What holds for all parts of the boxes, and is not found by intervals alone."""
+        chosen = self.chain.bounded
+        return Box(np.where(chosen, self.low, -np.inf), np.where(chosen, self.high, np.inf))
+
+    def in_reals(self) -> Sheet:
+        """Without the rounding of float32."""
+        return replace(self, cost=self.real)
+
+
+_NAMES = tuple(name for name in Sheet.__dataclass_fields__ if name != "chain")
+
+
+@lru_cache(maxsize=1)
+def machine() -> dict[str, Callable[[int], int]] | None:
+    """The functions in machine code; None where it cannot be had."""
+    functions = (*backward_functions(), *forward_functions(WORTH), *climb_functions())
+    text = "\n".join([DECLARED, *(f.text() for f in functions), ""])
+    try:
+        code = compiled(text, cache_folder(), 2)
+    except (ImportError, OSError, RuntimeError) as error:
+        logging.getLogger(__name__).info("no machine code: %s", error)
+        return None
+    return {name: partial(_called, code, code.function(name)) for name in ("bound", "below", "climb")}
+
+
+def _called(code: Machine, function: Callable[[int], int], table: int) -> int:
+    """The code must live as long as its functions."""
+    return function(table)
+
+
+def _run(name: str, chain: Chain, boxes: int, fields: Words) -> None:
+    """Call a function with these words."""
+    functions, table = machine(), chain.table.copy()
+    assert functions is not None
+    table[Field.BOXES] = boxes
+    for field, given in fields.items():
+        table[field] = given if isinstance(given, int) else address_of(given)
+    functions[name](address_of(table))
+
+
+def bound(chain: Chain, box: Box, known: Mapping[int, Box], substitutes: bool) -> Sheet:
+    """Bounds of all layers; where a number leaves the range of float64 they say nothing."""
+    boxes, inputs = len(box.low), box.low.shape[1]
+    sheets = np.empty((len(_SHEETS), boxes, chain.width))
+    sheets[:, :, : chain.records[0, Layer.PADDED]] = 0.0
+    sheets[0, :, :inputs], sheets[1, :, :inputs] = box.low, box.high
+    used = np.zeros((2, boxes, chain.width), dtype=np.bool_)
+    return _computed(chain, sheets, used, known, substitutes, 1)
+
+
+def rebound(sheet: Sheet, value: int, box: Box, low: NDArray[np.bool_], high: NDArray[np.bool_]) -> Sheet:
+    """The same with another box for a layer and what follows from it; `low`, `high`: what is still in use."""
+    sheets = np.stack([getattr(sheet, name) for name in _NAMES[: len(_SHEETS)]])
+    used = np.stack([sheet.used_low, sheet.used_high])
+    at, ends = sheet.chain.columns[value], unknown(sheet.chain, len(sheet.low))
+    used[0][:, at], used[1][:, at] = low, high
+    ends.low[:, at], ends.high[:, at] = box.low, box.high
+    start = 1 + sheet.chain.values.index(value)
+    return _computed(sheet.chain, sheets, used, {ALL: ends}, False, start)
+
+
+def _computed(
+    chain: Chain,
+    sheets: Array,
+    used: NDArray[np.bool_],
+    known: Mapping[int, Box],
+    substitutes: bool,
+    start: int,
+) -> Sheet:
+    fields: Words = dict(zip(_SHEETS, sheets, strict=True))
+    fields |= {Field.USED_LOW: used[0], Field.USED_HIGH: used[1]}
+    fields |= {Field.SUBSTITUTES: int(substitutes), Field.START: start}
+    if known:
+        whole = known[ALL]
+        low, high = np.ascontiguousarray(whole.low), np.ascontiguousarray(whole.high)
+        fields |= {Field.KNOWN_LOW: low, Field.KNOWN_HIGH: high}
+    _run("bound", chain, sheets.shape[1], fields)
+    if not np.isfinite(sheets[:2]).all():
+        sheets[0] = np.nan_to_num(sheets[0], nan=-np.inf, posinf=-np.inf, neginf=-np.inf)
+        sheets[1] = np.nan_to_num(sheets[1], nan=np.inf, posinf=np.inf, neginf=np.inf)
+    return Sheet(chain, *sheets, *used)
+
+
+def unknown(chain: Chain, boxes: int) -> Box:
+    """Bounds that say nothing."""
+    shape = (boxes, chain.width)
+    return Box(np.full(shape, -np.inf), np.full(shape, np.inf))
+
+
+def with_slopes(sheet: Sheet, slopes: Array) -> Sheet:
+    """The same with these slopes below open ReLUs."""
+    movable = (sheet.low < 0.0) & (sheet.high > 0.0)
+    return replace(sheet, below=np.where(movable, slopes, sheet.below))
+
+
+def beside(several: Sequence[Sheet]) -> Sheet:
+    """The sheets of several batches as that of one."""
+    parts = ([getattr(sheet, name) for sheet in several] for name in _NAMES)
+    return Sheet(several[0].chain, *(np.concatenate(part) for part in parts))
+
+
+def planes_below(sheet: Sheet, rows: Array, trace: Array | None = None) -> tuple[Array, Array, Array]:
+    """Coefficients and constants of planes below rows of the last layer, and their least values.
+
+    Rows of shape (1 or boxes, rows, entries of the last layer); `trace` is filled with what meets the ReLUs.
+    """
+    boxes, count = len(sheet.low), rows.shape[1]
+    wide, inputs = (int(sheet.chain.records[i, Layer.WIDTH]) for i in (-1, 0))
+    if rows.shape[2] != wide or len(rows) not in (1, boxes):
+        raise ValueError(f"rows of shape {rows.shape} for {boxes} boxes and {wide} outputs")
+    rows = np.ascontiguousarray(rows, dtype=np.float64)
+    planes, (constants, least) = np.empty((boxes, count, inputs)), np.empty((2, boxes, count))
+    fields = _relaxed(sheet, sheet.below) | {
+        Field.ROWS: rows,
+        Field.ROW_COUNT: count,
+        Field.ROW_STEP: count * wide if len(rows) > 1 else 0,
+        Field.PLANES: planes,
+        Field.CONSTANTS: constants,
+        Field.LEAST: least,
+    }
+    if trace is not None:
+        fields[Field.TRACE] = trace
+    _run("below", sheet.chain, boxes, fields)
+    if not np.isfinite(least).all():
+        lost = ~np.isfinite(least)
+        planes[lost], constants[lost], least[lost] = 0.0, -np.inf, -np.inf
+    return planes, constants, least
+
+
+def _relaxed(sheet: Sheet, below: Array) -> Words:
+    return {
+        Field.LOW: sheet.low,
+        Field.HIGH: sheet.high,
+        Field.BELOW: below,
+        Field.ABOVE: sheet.above,
+        Field.CONSTANT: sheet.constant,
+        Field.COST: sheet.cost,
+    }
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Climbed:
+    """The best plane of each box: multipliers of the last layer, slopes below ReLUs, and what they give."""
+
+    rows: Array
+    slopes: Array  # a sheet
+    planes: Array
+    constants: Array
+    least: Array
+    heights: Array  # the same but for all roundings
+    gains: Array  # per input, how much a narrower one would straighten
+
+
+def climbed(sheet: Sheet, rows: Array, shares: Array, scales: Array, steps: int) -> Climbed:
+    """Ascend from shares of some rows, (boxes, rows) of them with their scales."""
+    chain = sheet.chain
+    boxes, inputs = len(sheet.low), int(chain.records[0, Layer.WIDTH])
+    rows, shares = np.ascontiguousarray(rows), np.array(shares)
+    scales = np.ascontiguousarray(np.broadcast_to(scales, shares.shape))
+    none = np.full(boxes, -np.inf)
+    found = Climbed(
+        (shares * scales) @ rows,
+        sheet.below.copy(),
+        np.zeros((boxes, inputs)),
+        none,
+        none.copy(),
+        none.copy(),
+        np.zeros((boxes, inputs)),
+    )
+    fields = _relaxed(sheet, found.slopes) | {
+        Field.ROWS: rows,
+        Field.ROW_COUNT: len(rows),
+        Field.SHARES: shares,
+        Field.SCALES: scales,
+        Field.STEPS: steps,
+        Field.MULTIPLIERS: found.rows,
+        Field.PLANES: found.planes,
+        Field.CONSTANTS: found.constants,
+        Field.LEAST: found.least,
+        Field.HEIGHTS: found.heights,
+        Field.GAINS: found.gains,
+        Field.WORK: np.empty((len(Work), chain.width)),
+    }
+    _run("climb", chain, boxes, fields)
+    return found

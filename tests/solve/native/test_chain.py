@@ -1,0 +1,167 @@
+"""Machine code for chains of ReLU layers: its bounds are those of numpy, and hold without any tolerance."""
+
+from dataclasses import replace
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from tests.solve.native.test_proofs import accepted, random_query
+
+from surefoot.network.exact import exact_outputs
+from surefoot.network.outward import Array
+from surefoot.problem.network import (
+    Activation,
+    Affine,
+    Constant,
+    Elementwise,
+    Join,
+    Network,
+    Pick,
+    Shape,
+    frozen,
+    frozen_indices,
+)
+from surefoot.query.query import Sat, Unsat
+from surefoot.query.satisfies import satisfies
+from surefoot.solve.native.bounding.bounds import bounded, inherited, nothing_known
+from surefoot.solve.native.bounding.dual import improved
+from surefoot.solve.native.bounding.layout import Layout, layout
+from surefoot.solve.native.chain import layers, sheets
+from surefoot.solve.native.problem import Mask
+from surefoot.solve.native.solver import decide
+
+
+@pytest.fixture(autouse=True)
+def every_chain(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also the smallest network goes to machine code."""
+    monkeypatch.setattr(layers, "LEAST", 1)
+
+
+def network(rng: np.random.Generator, scale: float = 1.0, direct: bool = True) -> Network:
+    """Inputs in another order, a shift, some layers of any width, and rows over inputs and outputs."""
+    sizes = [int(rng.integers(1, 6)), *rng.integers(1, 40, size=rng.integers(1, 5)).tolist(), 3]
+    nodes = [
+        Pick(0, frozen_indices(rng.permutation(sizes[0]))),
+        Elementwise(1, Constant.ADD, _some(rng, sizes[0])),
+    ]
+    for wide, high in pairwise(sizes):
+        if len(nodes) > 2:
+            nodes.append(Activation(len(nodes), Shape.RELU))
+        nodes.append(Affine(len(nodes), frozen(_some(rng, high, wide) * np.float32(scale)), _some(rng, high)))
+    if direct:
+        nodes.append(Join((0, len(nodes))))
+        nodes.append(Affine(len(nodes), _some(rng, 4, sizes[0] + 3), _some(rng, 4)))
+    return Network(sizes[0], tuple(nodes))
+
+
+def _some(rng: np.random.Generator, *shape: int) -> Array:
+    numbers = rng.normal(size=shape) * (rng.random(shape) < 0.8)
+    return frozen(numbers.astype(np.float32))
+
+
+def boxes(rng: np.random.Generator, width: int, count: int) -> tuple[Array, Array]:
+    low = rng.normal(size=(count, width))
+    return low, low + rng.random((count, width)) * rng.integers(0, 2, size=(count, 1))
+
+
+def plans(given: Network, rounded: dict[int, Mask]) -> tuple[Layout, Layout]:
+    """With machine code, and without."""
+    by_machine = layout(given, rounded, frozenset({1}), certified=True)
+    assert by_machine.chain is not None
+    return by_machine, replace(by_machine, chain=None)
+
+
+def roundings(given: Network, single: bool) -> dict[int, Mask]:
+    widths = given.widths()
+    return {v: np.ones(widths[v], dtype=np.bool_) for v in range(1, len(widths))} if single else {}
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_bounds_and_planes_are_those_of_numpy(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    given = network(rng, direct=bool(seed % 3))
+    low, high = boxes(rng, given.width, 4)
+    by_machine, by_numpy = plans(given, roundings(given, bool(seed % 2)))
+    one, other = bounded(by_machine, low, high, {}), bounded(by_numpy, low, high, {})
+    size = 1e-9 * (1.0 + max(float(box.magnitude.max()) for box in other.boxes))
+    for a, b in zip(one.boxes, other.boxes, strict=True):
+        np.testing.assert_allclose(a.low, b.low, atol=size)
+        np.testing.assert_allclose(a.high, b.high, atol=size)
+    rows = rng.normal(size=(3, given.outputs))
+    for found, same in (
+        (one, other),
+        (one.in_reals(), other.in_reals()),
+        (one.pick([2, 0]), other.pick([2, 0])),
+    ):
+        (planes, least), (plain, other_least) = found.least(rows), same.least(rows)
+        np.testing.assert_allclose(planes.coefficients, plain.coefficients, atol=100 * size)
+        np.testing.assert_allclose(least, other_least, atol=100 * size)
+    assert inherited(by_machine, one.boxes[0], nothing_known(by_machine)).boxes[-1].low.shape == (
+        4,
+        given.outputs,
+    )
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_bounds_and_planes_hold_exactly(seed: int) -> None:
+    """Also where sums cancel: weights of very different sizes."""
+    rng = np.random.default_rng(seed)
+    given = network(rng, scale=(1.0, 1e4, 1e-3)[seed % 3])
+    low, high = boxes(rng, given.width, 2)
+    found = bounded(plans(given, {})[0], low, high, {})
+    rows = np.eye(given.outputs)
+    planes, least = found.least(rows)
+    best = improved(found, rows, rng.random((2, len(rows))), np.ones((2, len(rows))), 6)
+    for member in range(2):
+        for share in (0.0, 1.0, *rng.random(3)):
+            point = np.clip(low[member] + share * (high[member] - low[member]), low[member], high[member])
+            x = [Fraction(v) for v in point.tolist()]
+            for number, box in enumerate(found.boxes):
+                values = exact_outputs(Network(given.width, given.nodes[:number]), x)
+                for value, a, b in zip(
+                    values, box.low[member].tolist(), box.high[member].tolist(), strict=True
+                ):
+                    assert Fraction(a) <= value <= Fraction(b)
+            for j, value in enumerate(values):
+                assert _at(planes.coefficients[member, j], planes.constant[member, j], x) <= value
+                assert Fraction(least[member, j]) <= value
+            combined = sum(Fraction(w) * v for w, v in zip(best.row[member].tolist(), values, strict=True))
+            assert _at(best.plane.coefficients[member, 0], best.plane.constant[member, 0], x) <= combined
+            assert Fraction(best.value[member]) <= combined
+
+
+def _at(slopes: Array, constant: float, x: list[Fraction]) -> Fraction:
+    return sum((Fraction(a) * v for a, v in zip(slopes.tolist(), x, strict=True)), Fraction(float(constant)))
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_answers_have_proofs_that_the_checker_accepts(seed: int) -> None:
+    query, _ = random_query(seed)
+    match decide(query, seconds=5.0):
+        case Sat(assignment):
+            if query.calls[0].network.is_piecewise_linear():
+                assert satisfies(query, assignment) is None
+        case Unsat(proof):
+            accepted(proof)
+
+
+def test_the_same_question_gives_the_same_proof() -> None:
+    found = [decide(random_query(seed)[0], seconds=5.0) for seed in (3, 3)]
+    proofs = [answer.proof for answer in found if isinstance(answer, Unsat) and answer.proof is not None]
+    assert len({str(proof.cases) for proof in proofs}) <= 1
+
+
+def test_other_networks_are_left_to_numpy() -> None:
+    smooth = Network(
+        2, (Affine(0, _some(np.random.default_rng(0), 3, 2), _some(np.random.default_rng(1), 3)),)
+    )
+    smooth = Network(2, (*smooth.nodes, Activation(1, Shape.TANH)))
+    assert layout(smooth, certified=True).chain is None
+
+
+def test_without_machine_code_there_is_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = network(np.random.default_rng(0))
+    monkeypatch.setattr("surefoot.solve.native.bounding.layout.machine", lambda: None)
+    assert layout(given, certified=True).chain is None
+    assert sheets.machine() is not None
