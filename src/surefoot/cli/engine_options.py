@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from surefoot.cli.engine_help import Explained
 from surefoot.engines import ENGINES
 from surefoot.engines.protocol import Engine
 from surefoot.engines.statistical.engine import WAYS
@@ -64,7 +65,7 @@ TYPES: dict[str, Any] = {
     "float": float,
     "Fraction": Positive(),
     "tuple[Term, ...]": Conditions(),
-    'Literal["auto", "interpreter", "llvm"]': click.Choice(["auto", "interpreter", "llvm"]),
+    "Literal['auto', 'interpreter', 'llvm']": click.Choice(["auto", "interpreter", "llvm"]),
     "Fraction | None": Number(),
     "str": str,
     "str | None": str,
@@ -78,11 +79,10 @@ def engine_flags(command: Callable[..., Any], names: Sequence[str] = ()) -> Call
     for name, kind in _fields(chosen).items():
         known = list(SOLVERS) if kind == "Solver" else CHOICES.get(name)
         given: Any = click.Choice(known) if known else TYPES.get(kind)
-        users = ", ".join(n for n, e in chosen.items() if name in {f.name for f in fields(e)})  # type: ignore[arg-type]
-        flag = {"is_flag": True, "default": None} if kind == "bool" else {"type": given}
-        command = click.option(f"--{name.replace('_', '-')}", name, help=f"option of: {users}", **flag)(
-            command
-        )
+        users = {n: e for n, e in chosen.items() if name in {f.name for f in fields(e)}}  # type: ignore[arg-type]
+        flag: dict[str, Any] = {"is_flag": True, "default": None} if kind == "bool" else {"type": given}
+        flag |= {"cls": Explained, "users": users}
+        command = click.option(f"--{name.replace('_', '-')}", name, **flag)(command)
     command = click.option("--dump-queries", type=click.Path(path_type=Path), metavar="DIR",
                            help="Write every solver question as SMT-LIB and VNN-LIB.")(command)  # fmt: skip
     default = names[0] if names else "all without objection, in turns"

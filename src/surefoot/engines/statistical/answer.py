@@ -38,6 +38,8 @@ from surefoot.work.crew import Alone, Cluster, Crew, Processes
 from surefoot.work.digest import digest
 from surefoot.work.run_directory import RunDirectory
 
+_RUNS = 1  # to be raised whenever run number r becomes another run than it was
+
 
 class Options(Protocol):
     """The fields of the engine that matter here."""
@@ -160,7 +162,7 @@ def experiment(
     made = (problem, watched(what), *made_by(options))
     directory = None
     if options.run_directory is not None:
-        name = digest((*made, budget.seed, [cell.start for cell in cells]))
+        name = digest((_RUNS, *made, budget.seed, [cell.start for cell in cells]))
         directory = RunDirectory(Path(options.run_directory), name, options.resume)
         stack.enter_context(directory)
     elif options.resume:

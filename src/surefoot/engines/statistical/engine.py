@@ -52,9 +52,9 @@ class Statistical:
     importance: str | None = None
     """For rare events: a term that grows towards them; runs are split whenever its whole part grows."""
     factor: int = 4
-    """Into how many runs."""
+    """Into how many runs each is split."""
     trees: int = 10_000
-    """How many runs are begun that way."""
+    """How many runs are begun to be split."""
     workers: int | None = None
     """Processes that make runs. Default: one, and as many as there are processors if it takes long."""
     ray: str | None = None
