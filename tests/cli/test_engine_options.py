@@ -7,7 +7,7 @@ from dataclasses import fields
 import pytest
 from tests.cli.conftest import Command
 
-from surefoot.cli.engine_help import explanations
+from surefoot.cli.engine_options import explanations
 from surefoot.engines import ENGINES
 
 
