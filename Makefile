@@ -40,7 +40,7 @@ bench-solve: $(VENV)/.stamp-dev $(PEERS)/.stamp ## Compare the native solver wit
 bench-whirl: $(VENV)/.stamp-dev $(PEERS)/.stamp ## Ask the k-step queries of whiRL's case studies to several engines; ARGS="--cap 20", …
 	@$(BIN)/python -m benchmarks.whirl --python $(PEERS)/bin/python $(ARGS)
 
-bench-explicit: $(VENV)/.stamp-dev $(PEERS)/.stamp ## Compare building explicit states with stormpy; ARGS="--rows 'racetrack*'"
+bench-explicit: $(VENV)/.stamp-dev $(PEERS)/.stamp ## Compare building explicit states with stormpy and momba; ARGS="--rows 'racetrack*'"
 	@$(BIN)/python -m benchmarks.explicit --python $(PEERS)/bin/python $(ARGS)
 
 bench-statistical: $(VENV)/.stamp-dev $(PEERS)/.stamp ## Compare simulation with momba, stormpy and Python; ARGS="--seconds 20", …

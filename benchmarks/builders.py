@@ -1,13 +1,16 @@
 """Build one model in this process and print what it took, as JSON.
 
-    python -m benchmarks.builders surefoot|stormpy FILE [NAME=VALUE …]
+    python -m benchmarks.builders surefoot|stormpy|momba FILE [NAME=VALUE …]
 
-Seconds of processor time: `imports`, `read` (parse and fix constants) and `build` (the explicit states).
+Seconds of processor time: `imports` (with the start of Python), `read` (parse and fix constants) and `build`
+(the explicit states; momba counts them only, it does not keep transitions). `peak` is the largest size of the
+process in bytes.
 """
 
 from __future__ import annotations
 
 import json
+import resource
 import sys
 import time
 from pathlib import Path
@@ -60,9 +63,28 @@ def stormpy(file: str, constants: dict[str, str]) -> dict[str, Any]:
     }
 
 
+def momba(file: str, constants: dict[str, str]) -> dict[str, Any]:
+    from momba import engine, jani, model
+
+    imported = time.process_time()
+    network = jani.load_model(Path(file).read_text(encoding="utf-8-sig"), ignore_properties=True)
+    given = {name: model.ensure_expr(json.loads(value)) for name, value in constants.items()}
+    explorer = engine.Explorer.new_discrete_time(network, parameters=given)
+    read = time.process_time()
+    states = explorer.count_states()
+    return {
+        "states": states,
+        "imports": imported,
+        "read": read - imported,
+        "build": time.process_time() - read,
+    }
+
+
 def main(name: str, file: str, *constants: str) -> int:
     given = dict(text.split("=", 1) for text in constants)
-    print(json.dumps({"surefoot": surefoot, "stormpy": stormpy}[name](file, given)))
+    found = {"surefoot": surefoot, "stormpy": stormpy, "momba": momba}[name](file, given)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    print(json.dumps({**found, "peak": peak * (1 if sys.platform == "darwin" else 1024)}))
     return 0
 
 

@@ -1,9 +1,11 @@
-"""How long building explicit states takes, compared with stormpy on the same JANI files.
+"""How long building explicit states takes, compared with stormpy and momba on the same JANI files.
 
-    python -m benchmarks.explicit [--rows GLOB …] [--models FOLDER] [--python FILE] [--json FILE]
+    python -m benchmarks.explicit [--rows GLOB …] [--models FOLDER] [--python FILE] [--peers …] [--json FILE]
 
-Every build has a process of its own. Ours is measured with an empty cache (`first`: as after installation)
-and with the object files of that run (`warm`). States and choices must be the same, or the command fails.
+Every build has a process of its own, whose processor time is counted as a whole: start, imports, reading and
+building. Ours is measured with an empty cache (`first`: as after installation) and with the object files of
+that run (`warm`). States and choices must be those of stormpy, or the command fails. A peer that takes more
+than LONGEST seconds or MOST bytes is broken off.
 """
 
 from __future__ import annotations
@@ -11,18 +13,23 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
 from fnmatch import fnmatch
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
 MODELS = ROOT.parent / "shared" / "data" / "jani"
-TARGETS = ((300_000, 3.0), (0, 0.3))  # from so many states on, how many times as fast as stormpy
+TARGETS = ((300_000, 3.0), (100_000, 0.0), (0, 0.3))  # from so many states on, how fast as stormpy at least
 FIRST = 15.0  # seconds that a first command may take
+LONGEST = 600.0  # seconds of wall time
+MOST = 6 << 30
+PEERS = ("stormpy", "momba")
 RACES = [(f"racetrack/racetrack_{name}.jani", "") for name in ("barto_sml", "barto_big", "ring")]
 
 
@@ -40,16 +47,48 @@ def models(folder: Path) -> list[tuple[str, str]]:
 
 
 def build(python: Path, name: str, file: Path, constants: str, cache: str) -> dict[str, Any]:
+    """What one process says, and the processor time of all of it (`process`)."""
     command = [str(python.absolute()), "-W", "ignore", "-m", "benchmarks.builders", name, str(file)]
     path = os.pathsep.join([str(ROOT / "src"), str(ROOT)]) if name == "surefoot" else str(ROOT)
     environment = {**os.environ, "XDG_CACHE_HOME": cache, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
     command += [c for c in constants.split(",") if c]
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    before = _children()
+    try:
+        done = subprocess.run(
+            command,
+            cwd=ROOT,
+            env=environment | {"RUST_BACKTRACE": "0"},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=LONGEST,
+            preexec_fn=_limited,
+        )
+    except subprocess.TimeoutExpired:
+        return {"failed": f"no result in {LONGEST:.0f} s"}
     lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
     if not lines:
-        return {"failed": (done.stderr.strip().splitlines() or ["no output"])[-1]}
+        return {"failed": _reason(done.stderr)}
     answer: dict[str, Any] = json.loads(lines[-1])
-    return answer
+    return {**answer, "process": _children() - before}
+
+
+def _children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def _limited() -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (MOST, MOST))
+
+
+def _reason(said: str) -> str:
+    """The line that says what went wrong."""
+    lines = [line.strip() for line in said.splitlines() if line.strip()] or ["no output"]
+    if any("memory allocation of" in line for line in lines):
+        return f"more than {MOST >> 30} GB"
+    panicked = [after for line, after in pairwise(lines) if "panicked at" in line]
+    return (panicked or [line for line in lines if "note:" not in line] or lines)[-1][:120]
 
 
 def measured(file: str, constants: str, options: argparse.Namespace) -> dict[str, Any]:
@@ -59,32 +98,52 @@ def measured(file: str, constants: str, options: argparse.Namespace) -> dict[str
             "model": f"{Path(file).stem} {constants}".strip(),
             "first": build(here, "surefoot", place, constants, cache),
             "warm": build(here, "surefoot", place, constants, cache),
-            "stormpy": build(options.python, "stormpy", place, constants, cache),
+            **{peer: build(options.python, peer, place, constants, cache) for peer in options.peers},
         }
-    return {**row, **judged(row["first"], row["warm"], row["stormpy"])}
+    return {**row, **judged(row)}
 
 
-def judged(first: dict[str, Any], warm: dict[str, Any], storm: dict[str, Any]) -> dict[str, Any]:
-    if "failed" in warm or "failed" in storm:
-        return {"agrees": "failed" not in warm, "ratio": None, "met": "failed" not in warm}
-    agrees = all(warm[key] == storm[key] for key in ("states", "choices"))
-    ratio = storm["build"] / warm["build"]
-    target = next(factor for states, factor in TARGETS if warm["states"] >= states)
-    in_time = first["imports"] + first["read"] + first["build"] <= FIRST
-    return {"agrees": agrees, "ratio": ratio, "met": ratio >= target and in_time}
+def judged(row: dict[str, Any]) -> dict[str, Any]:
+    """Whether states and choices agree, how many times as fast as each peer we are, and the target."""
+    first, warm = row["first"], row["warm"]
+    if "failed" in warm or "failed" in first:
+        return {"agrees": False, "ratios": {}, "met": False}
+    ratios = {p: row[p]["process"] / warm["process"] for p in PEERS if p in row and "failed" not in row[p]}
+    met = first["process"] <= FIRST
+    agrees = True
+    if "stormpy" in ratios:
+        agrees = all(warm[key] == row["stormpy"][key] for key in ("states", "choices"))
+        met = met and ratios["stormpy"] >= next(
+            least for states, least in TARGETS if warm["states"] >= states
+        )
+    return {"agrees": agrees, "ratios": ratios, "met": met}
 
 
 def line(row: dict[str, Any]) -> str:
-    first, warm, storm = row["first"], row["warm"], row["stormpy"]
-    if "failed" in warm:
-        return f"{row['model']}: failed: {warm['failed']}"
-    ours = (
-        f"{first['build']:.2f} first, {warm['build']:.3f} warm ({warm['tier']}, {warm['bytes per state']} B)"
-    )
-    theirs = storm.get("failed") or f"{storm['build']:.3f}, {row['ratio']:.1f}x"
+    first, warm = row["first"], row["warm"]
+    if "failed" in warm or "failed" in first:
+        return f"{row['model']}: failed: {warm.get('failed') or first['failed']}"
+    parts = [
+        f"{row['model']}: {warm['states']:,} states: {first['process']:.2f} s first, "
+        f"{warm['process']:.2f} warm (building {warm['build']:.3f}, {warm['tier']}, {warm['bytes per state']} B a state, {_size(warm)})"
+    ]
+    parts += [_of_peer(row, peer) for peer in PEERS if peer in row]
     said = "" if row["agrees"] else " DIFFERS"
     missed = "" if row["met"] else " (slower than intended)"
-    return f"{row['model']}: {warm['states']:,} states: {ours}; stormpy {theirs}{said}{missed}"
+    return "; ".join(parts) + said + missed
+
+
+def _of_peer(row: dict[str, Any], peer: str) -> str:
+    found = row[peer]
+    if "failed" in found:
+        return f"{peer} {found['failed']}"
+    states = "" if found["states"] == row["warm"]["states"] else f", {found['states']:,} states"
+    how = f"(building {found['build']:.3f}, {_size(found)}{states})"
+    return f"{peer} {found['process']:.2f} {how}, {row['ratios'][peer]:.1f}x"
+
+
+def _size(found: dict[str, Any]) -> str:
+    return f"{found['peak'] / 2**20:.0f} MB"
 
 
 def main(given: Sequence[str]) -> int:
@@ -93,7 +152,8 @@ def main(given: Sequence[str]) -> int:
     )
     parser.add_argument("--rows", nargs="*", default=["*"], metavar="GLOB", help="such as 'racetrack*'")
     parser.add_argument("--models", type=Path, default=MODELS, help="folder of JANI models")
-    parser.add_argument("--python", type=Path, default=Path(".venv-bench/bin/python"), help="with stormpy")
+    parser.add_argument("--python", type=Path, default=Path(".venv-bench/bin/python"), help="with the peers")
+    parser.add_argument("--peers", nargs="*", choices=PEERS, default=list(PEERS))
     parser.add_argument("--json", type=Path)
     options = parser.parse_args(given)
     rows = []
