@@ -1,6 +1,7 @@
 """Tables of optimal choices: following them gives the optimum, and a policy stands beside it."""
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path as File
 
@@ -12,10 +13,11 @@ from surefoot.cli import run
 from surefoot.engines.explicit import Explicit
 from surefoot.engines.explicit.optimum import optimal_table
 from surefoot.errors import Unsupported
-from surefoot.problem.policy import Branch, ProgramPolicy
+from surefoot.problem.network import dense
+from surefoot.problem.policy import Branch, Choose, NeuralPolicy, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Bound, Path, Probability
-from surefoot.problem.term import TRUE, Const
+from surefoot.problem.term import TRUE, Const, Var
 from surefoot.work.budget import Budget
 
 
@@ -80,3 +82,30 @@ def test_the_command(tmp_path: File, capsys: pytest.CaptureFixture[str]) -> None
     assert "max between 0.899999999999 and 0.900000000001; the policy between 0.499999999999" in told
     states = json.loads((tmp_path / "t.json").read_text())["states"]
     assert states[0]["take"]["label"] == "a1"
+    assert [float(e) for e in states[0]["gap"]] == pytest.approx([0.4, 0.4], abs=1e-9)
+
+
+def constant_network(choose: Choose, actions: tuple[str, ...]) -> Problem:
+    """The problem with a network whose outputs are all equal."""
+    asked = with_policy()
+    network = dense([([[0.0]] * len(actions), [1.0] * len(actions))])
+    return replace(asked, policy=NeuralPolicy(network, (Var("where"),), actions, choose))
+
+
+def test_a_draw_that_ends_the_run_is_no_state_of_its_own() -> None:
+    table = optimal_table(
+        constant_network(Choose.SAMPLE, ("a0", "a1", "none")), "max", Budget(10), Explicit(exact=True)
+    )
+    assert isinstance(table, tuple)
+    (start,) = (row for row in table if row.is_start)
+    assert start.policy == (Fraction(7, 15), Fraction(7, 15))
+    assert start.gap() == (Fraction(13, 30), Fraction(13, 30))
+
+
+def test_near_ties_are_flagged() -> None:
+    table = optimal_table(
+        constant_network(Choose.ARGMAX, ("a0", "a1")), "max", Budget(10), Explicit(exact=True)
+    )
+    assert isinstance(table, tuple)
+    assert [(row.state["where"], row.policy) for row in table if row.near_tie] == [(0, (Fraction(1, 2),) * 2)]
+    assert not any(row.near_tie for row in optimal_table(with_policy(), "max", Budget(10)))  # type: ignore[union-attr]

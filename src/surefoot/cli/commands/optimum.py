@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +18,15 @@ from surefoot.engines.explicit.engine import Explicit
 from surefoot.engines.explicit.filters import End
 from surefoot.engines.explicit.optimum import Optimal, optimal_table
 from surefoot.errors import InvalidProblem
-from surefoot.formats.result_json.values import INFINITE, bounds_text, value_to
+from surefoot.formats.result_json.values import INFINITE, bounds_text, rounded_outward, value_to
 from surefoot.problem.property import Expected, Optimise, Probability
 from surefoot.report.text import interval
 from surefoot.transform.discretise import discretise
 from surefoot.verdict.verdict import Unknown
 from surefoot.verdict.words import counted
 from surefoot.work.budget import Budget
+
+DIGITS = 20  # of the numbers in a table, unless they are exact
 
 
 @click.command()
@@ -66,35 +69,41 @@ def optimum(
         if row.is_start:
             print(_line(row, way))
     print(f"{counted(len(table), 'state')}, {counted(sum(r.is_start for r in table), 'start')}")
+    near = [r for r in table if r.near_tie]
+    if near:
+        print(
+            f"{counted(len(near), 'near tie')}: where {_where(near[0])}, another order may decide otherwise"
+        )
     if json_path is not None:
-        data = {"schema": 1, "problem": given.name, "optimise": way, "states": [_row(r) for r in table]}
-        write_file(Path(json_path), json.dumps(data, indent=1) + "\n")
+        head = json.dumps({"schema": 1, "problem": given.name, "optimise": way})
+        texts = lru_cache(maxsize=None)(bounds_text if exact else _rounded)
+        rows = ",\n".join(json.dumps(_row(r, texts)) for r in table)
+        write_file(Path(json_path), f'{head[:-1]}, "states": [\n{rows}\n]}}\n')
     return 0
 
 
+def _rounded(low: Fraction, high: Fraction) -> tuple[str, str]:
+    """Decimals that contain the interval."""
+    return rounded_outward(low, high, DIGITS)
+
+
 def _line(row: Optimal, way: str) -> str:
-    where = ", ".join(
-        f"{name} = {value}" for name, value in row.state.items() if not isinstance(value, tuple)
-    )
-    told = f"{where}: {way} {interval(row.low, row.high)}"
+    told = f"{_where(row)}: {way} {interval(row.low, row.high)}"
     if row.policy is None:
         return told
-    return f"{told}; the policy {interval(*row.policy)}{_missed(row)}"
+    gap = row.gap()
+    missed = "" if gap is None else f"; they differ by at most {float(gap[1]):.6g}"
+    return f"{told}; the policy {interval(*row.policy)}{missed}"
 
 
-def _missed(row: Optimal) -> str:
-    """How far the policy is from the optimum, at most."""
-    (low, high), best = row.policy or (None, None), (row.low, row.high)
-    if low is None or high is None or best[0] is None or best[1] is None:
-        return ""
-    gap = max(abs(best[1] - low), abs(high - best[0]), Fraction(0))
-    return f"; they differ by at most {float(gap):.6g}"
+def _where(row: Optimal) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in row.state.items() if not isinstance(value, tuple))
 
 
-def _row(row: Optimal) -> Mapping[str, Any]:
+def _row(row: Optimal, texts: Callable[[Fraction, Fraction], tuple[str, str]]) -> Mapping[str, Any]:
     found: dict[str, Any] = {
         "state": {name: value_to(value) for name, value in row.state.items()},
-        "value": _ends(row.low, row.high),
+        "value": _ends(row.low, row.high, texts),
         "start": row.is_start,
         "take": None,
     }
@@ -103,11 +112,15 @@ def _row(row: Optimal) -> Mapping[str, Any]:
         chosen = {name: value_to(value) for name, value in row.chosen.items()}
         found["take"] = {"label": row.transition.label, "edges": edges, "chosen": chosen}
     if row.policy is not None:
-        found["policy"] = _ends(*row.policy)
+        found["policy"] = _ends(*row.policy, texts)
+    if (gap := row.gap()) is not None:
+        found["gap"] = list(texts(*gap))
+    if row.near_tie:
+        found["near tie"] = True
     return found
 
 
-def _ends(low: End, high: End) -> list[str]:
+def _ends(low: End, high: End, texts: Callable[[Fraction, Fraction], tuple[str, str]]) -> list[str]:
     if low is None or high is None:
-        return [INFINITE if low is None else bounds_text(low, low)[0], INFINITE]
-    return list(bounds_text(low, high))
+        return [INFINITE if low is None else texts(low, low)[0], INFINITE]
+    return list(texts(low, high))

@@ -22,6 +22,8 @@ from surefoot.problem.semantics import State
 from surefoot.verdict.verdict import Unknown
 from surefoot.work.budget import Budget
 
+Row = tuple[Any, ...]  # the entries of a state
+
 
 @dataclass(frozen=True, slots=True)
 class Optimal:
@@ -34,6 +36,14 @@ class Optimal:
     chosen: Mapping[str, Any]
     is_start: bool
     policy: tuple[End, End] | None  # None: no policy, or it does not come here
+    near_tie: bool = False  # another order of summation in the network may decide otherwise here
+
+    def gap(self) -> tuple[Fraction, Fraction] | None:
+        """Bounds of how far the policy is from the optimum, where both are finite."""
+        (low, high), (least, most) = self.policy or (None, None), (self.low, self.high)
+        if low is None or high is None or least is None or most is None:
+            return None
+        return max(least - high, low - most, Fraction(0)), max(most - low, high - least)
 
 
 def optimal_table(
@@ -55,42 +65,52 @@ def optimal_table(
     (side,) = found.sides
     if side[0].steps is not None or side[0].bounds:
         raise Unsupported("with a limit on steps or rewards the best choice depends on more than the state")
-    mine: dict[tuple[Any, ...], tuple[End, End]] = {}
+    mine: dict[Row, tuple[End, End, bool]] = {}
     if problem.policy is not None:
         policy = solved(engine, problem, budget)
         if isinstance(policy, Unknown):
             return policy
-        names = policy.explored.states.names
-        mine = {_key(state, names): (low, high) for state, low, high in _values(policy)}
-    names = found.explored.states.names
+        mine = _of_policy(policy)
+    names, rows = _rows(found)
     starts = set(side[1].unfolded.markov.initial.tolist())
-    return tuple(
-        Optimal(state, low, high, *_choice(found, number), number in starts, mine.get(_key(state, names)))
-        for number, (state, low, high) in enumerate(_values(found))
-    )
+    table = []
+    for number, (row, ends) in enumerate(zip(rows, _values(found), strict=True)):
+        low, high, near = mine.get(row, (None, None, False))
+        beside = (low, high) if row in mine else None
+        state = dict(zip(names, row, strict=True))
+        table.append(Optimal(state, *ends, *_choice(found, number), number in starts, beside, near))
+    return tuple(table)
 
 
-def _key(state: State, names: tuple[str, ...]) -> tuple[Any, ...]:
-    return tuple(state[name] for name in names)
+def _of_policy(policy: Solved) -> dict[Row, tuple[End, End, bool]]:
+    """Bounds and near ties by state; where a draw has ended a run is not a state of its own."""
+    numbers = policy.sides[0][1].unfolded.state
+    near, halted = policy.explored.near_tie[numbers].tolist(), policy.explored.halted[numbers].tolist()
+    together = zip(_rows(policy)[1], _values(policy), near, halted, strict=True)
+    return {row: (*ends, tied) for row, ends, tied, ended in together if not ended}
 
 
-def _values(of: Solved) -> list[tuple[State, End, End]]:
+def _rows(of: Solved) -> tuple[tuple[str, ...], list[Row]]:
+    """The entries of all states, and their names."""
+    states, numbers = of.explored.states, of.sides[0][1].unfolded.state
+    columns = [states.column(name)[numbers].tolist() for name in states.names]
+    return states.names, list(zip(*columns, strict=True)) if columns else [()] * len(numbers)
+
+
+def _values(of: Solved) -> list[tuple[End, End]]:
     """The bounds of every state: from the least to the greatest value where something is left open."""
     ends: list[list[tuple[End, End]]] = []
-    for side, what, answer in of.sides:
+    for side, _, answer in of.sides:
+        known: dict[tuple[Any, Any, bool], tuple[End, End]] = {}  # most values occur often
         column: list[tuple[End, End]] = []
-        for s in range(what.unfolded.markov.states):
-            low, high = Fraction(answer.low[s]) / answer.scale, Fraction(answer.high[s]) / answer.scale
-            if answer.infinite[s]:
-                column.append((None, None))
-            else:
-                column.append((1 - high, 1 - low) if side.negated else (low, high))
+        for key in zip(answer.low.tolist(), answer.high.tolist(), answer.infinite.tolist(), strict=True):
+            if (found := known.get(key)) is None:
+                low, high = Fraction(key[0]) / answer.scale, Fraction(key[1]) / answer.scale
+                found = (1 - high, 1 - low) if side.negated else (low, high)
+                known[key] = found = (None, None) if key[2] else found
+            column.append(found)
         ends.append(column)
-    states = of.sides[0][1].unfolded.state
-    return [
-        (of.explored.valuation(int(s)), first[0], last[1])
-        for s, first, last in zip(states, ends[0], ends[-1], strict=True)
-    ]
+    return [(first[0], last[1]) for first, last in zip(ends[0], ends[-1], strict=True)]
 
 
 def _choice(of: Solved, number: int) -> tuple[Transition | None, Mapping[str, Any]]:
