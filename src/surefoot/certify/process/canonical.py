@@ -141,11 +141,11 @@ def _property(problem: Problem) -> dict[str, Any]:
                 "over": over,
                 "starts": None if starts is None else tree(starts, asked=True),
             }
-        case Expected(str() as reward, until, _, optimise, over, starts, steps):
+        case Expected(reward, until, _, optimise, over, starts, steps):
             return {
                 "kind": "expected",
                 "optimise": optimise,
-                "reward": None if reward == STEPS else reward,
+                "reward": _reward(reward),
                 "until": tree(until, asked=True),
                 "steps": steps,
                 "over": over,
@@ -161,6 +161,13 @@ def _property(problem: Problem) -> dict[str, Any]:
             return {"kind": "within", "condition": tree(good, asked=True), "steps": steps, "after": after}
         case other:
             raise Unsupported(f"certificates of probabilities do not cover this {type(other).__name__}")
+
+
+def _reward(reward: str | Term) -> Any:
+    """The name of a reward, null for steps, or what every step from a state pays."""
+    if isinstance(reward, str):
+        return None if reward == STEPS else reward
+    return ["of", tree(reward, asked=True)]
 
 
 def _bound(bound: Bound) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from ..number import BadCertificate, Refused, integer, items, number, record, te
 from .model import Model, read_model
 from .moves import Moves
 from .policy import Policy, read_policy
-from .process import MOST_STATES, Process, explore
+from .process import MOST_STATES, Process, explore, worth_of_states
 from .question import Question, condition, read_question
 from .starts import initial_states
 from .term import Row
@@ -144,7 +144,7 @@ def _explored(moves: Moves, policy: Policy | None, question: Question) -> Proces
     if not starts:
         raise Refused("no initial state")
     permitted = None if policy is None else policy.permitted
-    return explore(
+    process = explore(
         moves,
         starts,
         permitted,
@@ -152,6 +152,7 @@ def _explored(moves: Moves, policy: Policy | None, question: Question) -> Proces
         question.counters,
         (lambda row: False) if everything else closed,
     )
+    return process if question.worth is None else worth_of_states(process, question.worth)
 
 
 def _bounds(

@@ -179,3 +179,14 @@ def explore(
     found.numbers.clear()
     order = sorted(range(len(rows)), key=rows.__getitem__)
     return Process(rows, choices, sorted(range(first), key=rows.__getitem__), order)
+
+
+def worth_of_states(process: Process, worth: Function) -> Process:
+    """The same process, in which every step pays what the state that it leaves is worth."""
+    choices: list[Sequence[Choice]] = []
+    for row, several in zip(process.rows, process.choices, strict=True):
+        amount = Fraction(worth(row)) if several else _NOTHING
+        if amount < 0:
+            raise Refused("a negative reward")
+        choices.append(tuple((unit, weights, targets, amount) for unit, weights, targets, _ in several))
+    return Process(process.rows, choices, process.starts, process.order)

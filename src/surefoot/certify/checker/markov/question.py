@@ -46,6 +46,7 @@ class Question:
     reward: str | None  # "": steps
     over: str
     starts: Function | None
+    worth: Function | None = None  # what every step from a state pays, where that is asked for
 
     def is_lost(self, row: Row, width: int) -> bool:
         if not self.counters:
@@ -64,11 +65,13 @@ def read_question(data: object, optimise: str, condition: Compile) -> Question:
     if kind == "expected":
         entry = record(data, _EXPECTED, frozenset(), "property")
         reward = entry["reward"]
-        paid = "" if reward is None else text(reward, "reward")
+        of_state = reward[1] if type(reward) is list and len(reward) == 2 and reward[0] == "of" else None
+        worth = None if of_state is None else condition(of_state)
+        paid = "" if reward is None or worth is not None else text(reward, "reward")
         steps = None if entry["steps"] is None else integer(entry["steps"], 0, MOST_STEPS, "steps")
         goal = condition(entry["until"])
         common = _common(entry, optimise, condition)
-        return Question("reward", common[0], False, goal, goal, steps, 0, (), paid, *common[1:])
+        return Question("reward", common[0], False, goal, goal, steps, 0, (), paid, *common[1:], worth)
     entry = record(data, _PROBABILITY, frozenset(), "property")
     if kind != "probability":
         raise BadCertificate("property: neither a probability nor an expected reward")
