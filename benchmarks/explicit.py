@@ -125,7 +125,8 @@ def line(row: dict[str, Any]) -> str:
         return f"{row['model']}: failed: {warm.get('failed') or first['failed']}"
     parts = [
         f"{row['model']}: {warm['states']:,} states: {first['process']:.2f} s first, "
-        f"{warm['process']:.2f} warm (building {warm['build']:.3f}, {warm['tier']}, {warm['bytes per state']} B a state, {_size(warm)})"
+        f"{warm['process']:.2f} warm "
+        f"(building {warm['build']:.3f}, {warm['tier']}, {warm['bytes per state']} B a state, {_size(warm)})"
     ]
     parts += [_of_peer(row, peer) for peer in PEERS if peer in row]
     said = "" if row["agrees"] else " DIFFERS"
