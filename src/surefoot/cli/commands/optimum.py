@@ -102,7 +102,7 @@ def _where(row: Optimal) -> str:
 
 def _row(row: Optimal, texts: Callable[[Fraction, Fraction], tuple[str, str]]) -> Mapping[str, Any]:
     found: dict[str, Any] = {
-        "state": {name: value_to(value) for name, value in row.state.items()},
+        "state": {n: str(v) if type(v) is int else value_to(v) for n, v in row.state.items()},
         "value": _ends(row.low, row.high, texts),
         "start": row.is_start,
         "take": None,
