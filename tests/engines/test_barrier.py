@@ -219,3 +219,73 @@ def test_what_is_false_is_refused(shown: dict[str, Any], change: Any) -> None:
     data = copy.deepcopy(shown)
     change(data)
     assert not accepted(data)
+
+
+def _summand(of: list[int], factor: Fraction) -> dict[str, Any]:
+    return {"of": of, "basis": [[0]], "gram": [[factor.numerator]], "over": factor.denominator}
+
+
+def standing_still(name: str = "still") -> dict[str, Any]:
+    """x stays where it is, starts up to 1/10 and is unsafe from 0.1 on; the double 0.1 is above 1/10."""
+    barrier, above = ["-", ["*", 10, ["name", "x"]], 1], 10 * Fraction(0.1) - 1
+    inside = {"domain": [[0, "1/2"]], "barrier": barrier, "tested": False, "margin": 0}
+    system = {
+        **{"name": name, "variables": ["x"], "initial": [[0, "1/10"]], "controls": [], "disturbances": []},
+        **{"next": [["name", "x"]], "unsafe": ["<=", "1/10", ["name", "x"]]},
+        **{"rules": [{"set": inside, "then": []}], "shield": None},
+    }
+    proof = {
+        **{"scale": [[0, 1]], "margins": {"room": 0, "step": [0], "barrier": 0}, "saturation": []},
+        **{"covers": [[[0, "1/10"]]], "start": [[_summand([1], Fraction(10))]]},
+        "unsafe": [{"slack": [0], "proof": [_summand([2], 1 / above), _summand([3], 10 / above)]}],
+        "steps": [[[_summand([2], Fraction(1))], [_summand([0], Fraction(1))], [_summand([1], Fraction(1))]]],
+    }
+    claim = {"kind": "barrier", "system": system}
+    return {"surefoot-certificate": 1, "claim": claim, "arithmetic": "float64", "sets": [proof]}
+
+
+def test_starts_at_the_end_of_their_range_are_doubles() -> None:
+    """In float64 `x <= 0.1` holds for the double 0.1, which is above 1/10."""
+    data = standing_still()
+    assert not accepted(data)
+    data["claim"]["system"]["initial"] = [[0, "1/20"]]
+    assert accepted(data)
+    x = Var("x")
+    problem = Problem(
+        "still",
+        Environment(
+            "still",
+            (Variable("x", Real()),),
+            conjunction((Const(0) <= x, x <= Const(Fraction(1, 10)))),
+            (Component("c", (Edge(),)),),
+            arithmetic=Arithmetic.FLOAT64,
+        ),
+        ProgramPolicy((Branch(TRUE, ()),)),
+        Never(Const(Fraction(1, 10)) <= x),
+    )
+    assert not is_about_sets(standing_still(), problem)
+
+
+def test_names_in_a_claim_are_shown_without_control_characters() -> None:
+    data = standing_still("still\naccepted")
+    data["claim"]["system"]["initial"] = [[0, "1/20"]]
+    assert "\n" not in check(data).claim
+
+
+def _long_scale(data: dict[str, Any]) -> None:
+    data["sets"][0]["scale"][0] = [0, 1, 2]
+
+
+def _truth_as_control(data: dict[str, Any]) -> None:
+    data["claim"]["system"]["rules"][0]["then"] = [True]
+
+
+def _truth_as_next(data: dict[str, Any]) -> None:
+    data["claim"]["system"]["next"][0] = True
+
+
+@pytest.mark.parametrize("change", [_long_scale, _truth_as_control, _truth_as_next])
+def test_what_has_another_form_is_refused(shown: dict[str, Any], change: Any) -> None:
+    data = copy.deepcopy(shown)
+    change(data)
+    assert not accepted(data)

@@ -48,16 +48,18 @@ def system_of(problem: Problem) -> System:
     updates = {_name(u.target): u.value for u in edge.updates}
     if len(updates) < len(edge.updates) or len({u.index for u in edge.updates}) > 1:
         raise Unsupported("updates one after the other in one step")
+    rounded = environment.arithmetic is Arithmetic.FLOAT64
+    names = tuple(v.name for v in environment.variables)
     return System(
         environment.name,
-        environment.arithmetic is Arithmetic.FLOAT64,
-        tuple(v.name for v in environment.variables),
-        box_of(environment.initial, tuple(v.name for v in environment.variables)),
+        rounded,
+        names,
+        tuple(_around(ends, rounded) for ends in box_of(environment.initial, names)),
         tuple(
             (c.name, c.low if c.clipped else None, c.high if c.clipped else None)
             for c in environment.controls
         ),
-        tuple((c.name, _chosen(c)) for c in environment.components[0].edges[0].chosen),
+        tuple((c.name, _around(_chosen(c), rounded)) for c in environment.components[0].edges[0].chosen),
         tuple(updates.get(v.name, Var(v.name)) for v in environment.variables),
         _unsafe(problem, environment.variables),
     )
@@ -101,6 +103,14 @@ def _chosen(choice: Choice) -> Range:
             return low, high
         case _:
             raise Unsupported(f"the disturbance `{choice.name}` is not a real number between two ends")
+
+
+def _around(ends: Range, rounded: bool) -> Range:
+    """With the doubles nearest to its ends: what float64 compares with an end it compares with those."""
+    if not rounded:
+        return ends
+    low, high = ends
+    return min(low, Fraction(float(low))), max(high, Fraction(float(high)))
 
 
 def _unsafe(problem: Problem, variables: tuple[Variable, ...]) -> Term:

@@ -14,6 +14,7 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
+from ..file import shown as shown_name
 from ..number import BadCertificate, Refused, items, number, record
 from .cover import covers
 from .polynomial import (
@@ -96,7 +97,7 @@ def check_barrier(claim_data: object, proofs: object, arithmetic: str) -> str:
     if system.shield is not None:
         _check_shield(system, rooms)
     who = "whatever is proposed to its shield" if system.shield is not None else "by its program"
-    return f"no run of the system `{system.name[:60]}`, controlled {who}, comes to an unsafe state"
+    return f"no run of the system {shown_name(system.name)}, controlled {who}, comes to an unsafe state"
 
 
 def _ring(system: System, data: object) -> Ring:
@@ -106,7 +107,10 @@ def _ring(system: System, data: object) -> Ring:
         raise BadCertificate("scale: a centre and a unit for each variable and disturbance")
     found = {}
     for index, (name, pair) in enumerate(zip(names, pairs, strict=True)):
-        centre, unit = (number(part, "scale") for part in items(pair, "scale"))
+        parts = [number(part, "scale") for part in items(pair, "scale")]
+        if len(parts) != 2:
+            raise BadCertificate("scale: a centre and a unit for each variable and disturbance")
+        centre, unit = parts
         if unit <= 0:
             raise BadCertificate("scale: a unit is positive")
         found[name] = add(scale(variable(index, size), unit), constant(centre, size))

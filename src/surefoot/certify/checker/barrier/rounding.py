@@ -29,9 +29,11 @@ class Computed:
 
 
 def computed(term: Any, names: Mapping[str, Computed]) -> Computed:
-    """Of a term that `polynomial.of_term` accepts."""
+    """Of a polynomial of these names."""
     if isinstance(term, Fraction):
         return Computed(abs(double(term)))
+    if type(term) is not tuple:
+        raise Refused("a truth value stands where a polynomial is needed")
     word, *parts = term
     if word == "name":
         return names[term[1]]

@@ -73,7 +73,7 @@ def read_system(data: object, arithmetic: str) -> System:
     entry = record(data, _SYSTEM, frozenset(), "system")
     variables = tuple(text(v, "variable") for v in items(entry["variables"], "variables"))
     controls = tuple(_control(c, arithmetic) for c in items(entry["controls"], "controls"))
-    disturbances = tuple(_disturbance(d) for d in items(entry["disturbances"], "disturbances"))
+    disturbances = tuple(_disturbance(d, arithmetic) for d in items(entry["disturbances"], "disturbances"))
     names = [*variables, *(c.name for c in controls), *(n for n, _ in disturbances)]
     if len(set(names)) < len(names) or not all(names) or not variables:
         raise BadCertificate("system: a name is declared twice, or empty, or there are no variables")
@@ -90,7 +90,7 @@ def read_system(data: object, arithmetic: str) -> System:
         text(entry["name"], "name"),
         arithmetic == "float64",
         variables,
-        read_box(entry["initial"], len(variables)),
+        tuple(_around(ends, arithmetic) for ends in read_box(entry["initial"], len(variables))),
         controls,
         disturbances,
         following,
@@ -134,11 +134,17 @@ def _control(data: object, arithmetic: str) -> Control:
     return Control(text(parts[0], "name"), low, high)
 
 
-def _disturbance(data: object) -> tuple[str, Range]:
+def _disturbance(data: object, arithmetic: str) -> tuple[str, Range]:
     parts = items(data, "disturbance")
     if len(parts) != 3:
         raise BadCertificate("a disturbance is a list of name, low and high")
-    return text(parts[0], "name"), _range(parts[1:])
+    return text(parts[0], "name"), _around(_range(parts[1:]), arithmetic)
+
+
+def _around(ends: Range, arithmetic: str) -> Range:
+    """With the doubles nearest to its ends: what float64 compares with an end it compares with those."""
+    low, high = ends
+    return (min(low, double(low)), max(high, double(high))) if arithmetic == "float64" else ends
 
 
 def _rule(data: object, variables: tuple[str, ...], controls: int) -> Rule:
