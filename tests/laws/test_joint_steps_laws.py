@@ -28,15 +28,15 @@ from surefoot.certify.checker.execution.unroll import escape as may_escape
 from surefoot.certify.checker.execution.unroll import move as moves
 from surefoot.problem.semantics import holds, is_initial, transitions
 
-SEEDS = [s for s in range(40) if read(automata_network(s)) is not None]
+SEEDS = [s for s in range(24) if read(automata_network(s)) is not None]
 PAIRS = 400  # of states that are looked at
 
 
 def test_there_are_networks_of_which_every_joint_step_can_be_written() -> None:
-    assert len(SEEDS) >= 10
+    assert len(SEEDS) >= 6
 
 
-@pytest.mark.parametrize("seed", SEEDS[:10])
+@pytest.mark.parametrize("seed", SEEDS[:6])
 def test_joint_steps_have_the_same_meaning(seed: int) -> None:
     problem, draw = automata_network(seed), Random(seed)
     found = read(problem)

@@ -16,7 +16,7 @@ from surefoot.engines.predicates import Predicates
 from surefoot.problem.problem import Problem
 from surefoot.problem.validate import validate
 
-NETWORKS = 16
+NETWORKS = 9
 seen: Counter[tuple[str, str]] = Counter()
 
 
@@ -44,7 +44,7 @@ def test_finite_systems(seed: int) -> None:
 
 
 def test_the_other_engines_agree() -> None:
-    for seed in range(0, 20, 4):
+    for seed in (0, 8):
         problem = automata_network(seed)
         true = truth(problem)
         for engine in (Bmc(depth=4), Induction(depth=2)):

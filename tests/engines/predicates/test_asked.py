@@ -36,7 +36,7 @@ def edges(found: AbstractGraph) -> States:
     return {(names[s], label, names[t]) for s, label, t in found.edges}
 
 
-@pytest.mark.parametrize("seed", range(14))
+@pytest.mark.parametrize("seed", range(8))
 def test_questions_give_the_same_graph_as_a_table(seed: int) -> None:
     problem = automata_network(seed)
     given = predicates(seed, problem)
@@ -47,7 +47,7 @@ def test_questions_give_the_same_graph_as_a_table(seed: int) -> None:
     assert edges(asked) == edges(table)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_refinement_by_questions_tells_the_truth(seed: int) -> None:
     problem = automata_network(seed)
     said = answer(problem, Predicates(means="cells"), 30, truth(problem))
@@ -61,7 +61,7 @@ def test_every_optional_test_may_be_left_out() -> None:
     given = predicates(3, problem)
     exact = graph(problem, Predicates(given, fixed=True, means="cells"))
     names = ("guard", "relaxed", "exact", "relations", "fixing")
-    for size in (0, 1, 2, 5):
+    for size in (0, 1, 5):
         for chosen in combinations(names, size):
             found = graph(problem, Predicates(given, fixed=True, means="cells", tests=" ".join(chosen)))
             assert edges(found) >= edges(exact), chosen

@@ -12,12 +12,13 @@ from surefoot.engines.predicates.asked.cubes import EVERYTHING, Cube, cubes, mee
 from surefoot.engines.predicates.moves import Dynamics
 from surefoot.errors import Unsupported
 from surefoot.problem.names import location_name
-from surefoot.problem.term import FALSE, TRUE, Term, Var, conjunction, disjunction
+from surefoot.problem.term import FALSE, TRUE, Apply, Term, Var, conjunction, disjunction
 from surefoot.verdict.artifact import AbstractGraph
 from surefoot.verdict.verdict import Argument, Holds
 
 Row = tuple[bool, ...]
 MOST_STATES = 64  # of an abstraction for which a proof is tried
+MOST_TERMS = 60  # of one of its predicates, arrays written out
 
 
 def closed_condition(dynamics: Dynamics, graph: AbstractGraph) -> Term | None:
@@ -27,17 +28,19 @@ def closed_condition(dynamics: Dynamics, graph: AbstractGraph) -> Term | None:
     places = list(dict.fromkeys(p for s in graph.states for p in s.locations))
     conditions = [Var(location_name(*p)) for p in places] + list(graph.predicates)
     rows = {(*(p in s.locations for p in places), *s.values) for s in graph.states}
-    literals = [
-        (
-            tuple(cubes(dynamics.expanded(c), dynamics.layout.kinds)),
-            tuple(cubes(dynamics.expanded(~c), dynamics.layout.kinds)),
-        )
-        for c in conditions
-    ]
+    expanded = [dynamics.expanded(c) for c in conditions]
+    if any(_size(c) > MOST_TERMS for c in expanded):
+        return None
+    kinds = dynamics.layout.kinds
     try:
+        literals = [(cubes(c, kinds), cubes(~c, kinds)) for c in expanded]
         return _tree(dynamics, conditions, literals, sorted(rows), frozenset(), (EVERYTHING,))
     except Unsupported:
         return None
+
+
+def _size(term: Term) -> int:
+    return 1 + sum(map(_size, term.args)) if isinstance(term, Apply) else 1
 
 
 def _tree(

@@ -30,6 +30,7 @@ from surefoot.work.budget import Budget
 
 Indices: TypeAlias = NDArray[np.int64]
 CHUNK = 1 << 15
+MOST_STEPS = 20_000_000  # of all states together: about 400 megabytes
 MOST_PICKS = 4096  # combinations of values that the environment may choose in one step
 
 
@@ -80,7 +81,7 @@ def tabulate(dynamics: Dynamics, budget: Budget) -> Table:
     total = prod(map(len, ranges))
     edges: list[tuple[Indices, Indices, NDArray[np.int32]]] = []
     bad, trouble = np.zeros(total, dtype=np.bool_), np.zeros(total, dtype=np.bool_)
-    given = listed(dynamics)
+    given, total_steps = listed(dynamics), 0
     starts = [] if given is None else [_numbers(ranges, given)]
     for first in range(0, total, CHUNK):
         if budget.spent():
@@ -93,7 +94,11 @@ def tabulate(dynamics: Dynamics, budget: Budget) -> Table:
         trouble[rows] = _some(here, dynamics.trouble, dynamics)
         if given is None:
             starts.append(first + np.flatnonzero(here.condition(dynamics.initial)))
-        edges.extend(_edges(dynamics, ranges, here, first))
+        for part in _edges(dynamics, ranges, here, first):
+            edges.append(part)
+            total_steps += len(part[0])
+            if total_steps > MOST_STEPS:
+                raise Unsupported(f"the states have more than {MOST_STEPS} steps", fix="use --means cells")
     nothing = np.zeros(0, dtype=np.int64)
     edges = edges or [(nothing, nothing, nothing.astype(np.int32))]
     joined = [np.concatenate(part) for part in zip(*edges, strict=True)]
