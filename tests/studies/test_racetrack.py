@@ -12,6 +12,7 @@ import pytest
 
 from surefoot.errors import InvalidProblem
 from surefoot.formats.onnx import read_onnx
+from surefoot.formats.track import FREE, GOAL, START, Track, parse_track
 from surefoot.problem.meaning.decision import observation
 from surefoot.problem.meaning.inference import infer
 from surefoot.problem.meaning.simulate import initial_states, simulate
@@ -33,15 +34,7 @@ from surefoot.studies.racetrack.problem import (
     never_stalls,
     problem,
 )
-from surefoot.studies.racetrack.track import (
-    FREE,
-    GOAL,
-    START,
-    Track,
-    nearest_goal,
-    parse_track,
-    wall_distance,
-)
+from surefoot.studies.racetrack.track import nearest_goal, wall_distance
 
 SPEED = 3
 DRIVE, WAIT = 0, 1  # locations of `car`

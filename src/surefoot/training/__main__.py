@@ -9,25 +9,30 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 
+from surefoot.training.racetrack.recipes import DRIVERS
+from surefoot.training.racetrack.write import train_drivers
 from surefoot.training.recipes import RECIPES, Recipe
 from surefoot.training.rollout import baseline_returns, best, returns
 from surefoot.training.save import checkpoint_file, network_file, write_network, write_recipe
 from surefoot.training.simulators import SIMULATORS
 
+DRIVING = "racetrack"  # trained by deep Q-learning, without torch
 ENOUGH = 0.9  # of the baseline's return
 PACKAGES = ("torch", "numpy", "onnx")
 
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m surefoot.training", description=__doc__)
-    parser.add_argument("study", choices=sorted(SIMULATORS))
+    parser.add_argument("study", choices=sorted((*SIMULATORS, DRIVING)))
     parser.add_argument("--seed", type=int, action="append", help="may be given several times; default 0")
     parser.add_argument(
-        "--policy", choices=sorted(RECIPES), action="append", help="default: all of the study"
+        "--policy", choices=sorted((*RECIPES, *DRIVERS)), action="append", help="default: all of the study"
     )
     parser.add_argument("--output", type=Path, default=Path("."), metavar="DIR", help="default: here")
     parser.add_argument("--checkpoints", action="store_true", help="also write the networks along the way")
     given = parser.parse_args(arguments)
+    if given.study == DRIVING:
+        return _train_drivers(given.policy, given.seed or [0], given.output, given.checkpoints)
     if find_spec("torch") is None:
         print('error: training needs torch; fix: pip install "surefoot[train]"', file=sys.stderr)
         return 2
@@ -36,6 +41,15 @@ def main(arguments: list[str] | None = None) -> int:
     recipes = [r for r in RECIPES.values() if r.study == given.study and r.name in wanted]
     reached = [_train(r, s, given.output, given.checkpoints) for r in recipes for s in given.seed or [0]]
     return 0 if all(reached) else 1
+
+
+def _train_drivers(wanted: list[str] | None, seeds: list[int], folder: Path, checkpoints: bool) -> int:
+    names = [name for name in DRIVERS if wanted is None or name in wanted]
+    found = train_drivers(names, seeds, folder, checkpoints, lambda line: print(line, file=sys.stderr))
+    for name, point in zip([n for n in names for _ in seeds], found, strict=True):
+        print(f"{name}: {point.episodes} episodes, return {point.mean_return:.2f}, "
+              f"goal probability {point.goal_probability:.3f}")  # fmt: skip
+    return 0
 
 
 def _train(recipe: Recipe, seed: int, folder: Path, checkpoints: bool) -> bool:

@@ -7,12 +7,15 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from surefoot.training.racetrack.recipes import DriverRecipe
 from surefoot.training.recipes import Recipe
 from surefoot.training.rollout import Layers
+
+AnyRecipe: TypeAlias = Recipe | DriverRecipe
 
 OPSET = 13
 SHIPPED_SEED = 0  # its network is the file without a number
@@ -40,15 +43,16 @@ def onnx_bytes(layers: Layers, activation: str, name: str) -> bytes:
     return bytes(model.SerializeToString())
 
 
-def network_file(folder: Path, recipe: Recipe, seed: int) -> Path:
+def network_file(folder: Path, recipe: AnyRecipe, seed: int) -> Path:
     return folder / (f"{recipe.name}.onnx" if seed == SHIPPED_SEED else f"{recipe.name}-{seed}.onnx")
 
 
-def checkpoint_file(folder: Path, recipe: Recipe, decisions: int) -> Path:
-    return folder / f"{recipe.name}-after-{decisions}.onnx"
+def checkpoint_file(folder: Path, recipe: AnyRecipe, count: int) -> Path:
+    """Saved after so many decisions, or episodes of a driver."""
+    return folder / f"{recipe.name}-after-{count}.onnx"
 
 
-def write_network(path: Path, layers: Layers, recipe: Recipe) -> str:
+def write_network(path: Path, layers: Layers, recipe: AnyRecipe) -> str:
     """Write the file; its SHA-256."""
     content = onnx_bytes(layers, recipe.activation, recipe.name)
     path.write_bytes(content)
@@ -56,7 +60,7 @@ def write_network(path: Path, layers: Layers, recipe: Recipe) -> str:
 
 
 def write_recipe(
-    folder: Path, recipe: Recipe, about: Mapping[str, str], seed: int, entry: Mapping[str, Any]
+    folder: Path, recipe: AnyRecipe, about: Mapping[str, str], seed: int, entry: Mapping[str, Any]
 ) -> None:
     """Add what this seed gave to `NAME.toml`; entries of other seeds stay if their settings were the same."""
     path = folder / f"{recipe.name}.toml"
@@ -77,6 +81,8 @@ def write_recipe(
 
 def _toml(value: object) -> str:
     match value:
+        case bool():
+            return str(value).lower()
         case str():
             return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
         case list() | tuple():

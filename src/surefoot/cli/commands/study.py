@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import click
 
-from surefoot.cli.engine_options import build_engines
+from surefoot.cli.engine_options import Positive, build_engines
 from surefoot.cli.output import positive
 from surefoot.cli.progress import progress
+from surefoot.cli.study_figures import Sampling, drawn_figures
 from surefoot.cli.study_training import checked_along, generalised, retrained, simulate
 from surefoot.problem.problem import Problem
 from surefoot.problem.show import show_property
@@ -50,6 +52,12 @@ from surefoot.work.budget import Budget
 @click.option(
     "--plot", type=click.Path(path_type=Path), metavar="FILE.svg|FILE.html", help="Of --generalise."
 )
+@click.option("--figure", "wanted", multiple=True, metavar="N|all", help="Make a figure of the paper again.")
+@click.option(
+    "--folder", type=click.Path(path_type=Path, file_okay=False), help="Of --figure: PNG, SVG, HTML and JSON."
+)
+@click.option("--engine", default="statistical", show_default=True, help="Of --figure, where it samples.")
+@click.option("--eps", type=Positive(), metavar="NUMBER", help="Of --figure: half the width of an interval.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 @click.option("--quiet", is_flag=True)
 def study(
@@ -63,6 +71,10 @@ def study(
     generalise: bool,
     policies: tuple[str, ...],
     plot: Path | None,
+    wanted: tuple[str, ...],
+    folder: Path | None,
+    engine: str,
+    eps: Fraction | None,
     as_json: bool,
     quiet: bool,
 ) -> int:
@@ -71,7 +83,7 @@ def study(
         print("\n".join(STUDIES))
         return 0
     loaded = load_study(name)
-    if not (comparing or training or retrain or generalise):
+    if not (comparing or training or retrain or generalise or wanted):
         print(json.dumps(_facts(loaded), indent=1) if as_json else _described(loaded))
         return 0
     with progress(quiet) as tell:
@@ -79,6 +91,9 @@ def study(
         def decide(problem: Problem, engine: str, options: Mapping[str, Any]) -> Result:
             return verify(problem, build_engines(engine, options, None)[0], Budget(timeout, 0, tell))
 
+        if wanted:
+            how = Sampling(engine, {} if eps is None else {"eps": eps}, timeout, seed)
+            return drawn_figures(name, wanted, how, folder, tell, as_json)
         if training:
             return checked_along(loaded, decide, as_json)
         if generalise:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from surefoot.formats.track import FREE, GOAL, START, WALL, Track
 from surefoot.problem.environment import (
     Component,
     Edge,
@@ -31,7 +32,6 @@ from surefoot.problem.term import (
     equal,
     term,
 )
-from surefoot.studies.racetrack.track import FREE, GOAL, START, WALL, Track
 
 ACCELERATIONS = tuple((ax, ay) for ax in (-1, 0, 1) for ay in (-1, 0, 1))  # edge k of `car` is number k
 SLIP = Fraction(1, 5)

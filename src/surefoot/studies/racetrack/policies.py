@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from surefoot.formats.track import GOAL, Track
 from surefoot.problem.network import Network
 from surefoot.problem.policy import Branch, EdgesOf, NeuralPolicy, ProgramPolicy
-from surefoot.problem.term import Term, equal
-from surefoot.studies.racetrack.model import ACCELERATIONS, DX, DY, X, Y, larger, smaller, table
-from surefoot.studies.racetrack.track import DIRECTIONS, GOAL, Track, nearest_goal, wall_distance
+from surefoot.problem.term import Apply, Op, Term, equal, ite
+from surefoot.studies.racetrack.model import ACCELERATIONS, DX, DY, X, Y, absolute, larger, smaller, table
+from surefoot.studies.racetrack.track import DIRECTIONS, nearest_goal, wall_distance
 
 
 def observe_position() -> tuple[Term, ...]:
@@ -17,15 +18,14 @@ def observe_position() -> tuple[Term, ...]:
 def observe_surroundings(track: Track) -> tuple[Term, ...]:
     """The 15 integer inputs of the paper, in alphabetical order of their names in the published model.
 
-    What depends on the position alone is a constant table. A crashing car may be outside the map: the policy
-    is not asked there, and the tables give the value of the nearest cell.
+    What depends on the position alone is a constant table: looking up is fast, whatever the engine.
     """
-    x, y = smaller(larger(X, 0), track.width - 1), smaller(larger(Y, 0), track.height - 1)
-    distances = tuple(table(wall_distance(track, direction))[y][x] for direction in DIRECTIONS)
+    here = _place(track)
+    distances = tuple(_looked_up(wall_distance(track, direction), here) for direction in DIRECTIONS)
     goal = nearest_goal(track)
-    goal_x, goal_y = (table(tuple(tuple(d[i] for d in row) for row in goal))[y][x] for i in (0, 1))
-    goal_distance = table(tuple(tuple(abs(d[0]) + abs(d[1]) for d in row) for row in goal))[y][x]
-    return DX, DY, X, Y, *distances, goal_distance, goal_x, goal_y
+    goal_x, goal_y = (_looked_up(tuple(tuple(d[i] for d in row) for row in goal), here) for i in (0, 1))
+    apart = _looked_up(tuple(tuple(abs(d[0]) + abs(d[1]) for d in row) for row in goal), here)
+    return DX, DY, X, Y, *distances, apart, goal_x, goal_y
 
 
 def neural_policy(network: Network, track: Track) -> NeuralPolicy:
@@ -36,19 +36,60 @@ def neural_policy(network: Network, track: Track) -> NeuralPolicy:
 
 def careful_policy(track: Track) -> ProgramPolicy:
     """A hand-made controller: never faster than one cell per step, and along a shortest way of free cells."""
-    way = shortest_way(track)
-    x, y = smaller(larger(X, 0), track.width - 1), smaller(larger(Y, 0), track.height - 1)
-    wanted_x, wanted_y = (table(tuple(tuple(d[i] for d in row) for row in way))[y][x] for i in (0, 1))
+    way, here = shortest_way(track), _place(track)
 
-    def towards(change: int, wanted: Term, velocity: Term) -> Term:
-        return equal(smaller(larger(wanted - velocity, -1), 1), change)
+    def wanted(velocity: Term, axis: int) -> Term:
+        towards = _looked_up(tuple(tuple(d[axis] for d in row) for row in way), here)
+        return smaller(larger(towards - velocity, -1), 1)
+
+    return _accelerating(wanted(DX, 0), wanted(DY, 1))
+
+
+def reactive_policy(track: Track, top: int = 2) -> ProgramPolicy:
+    """A hand-made controller after the paper's: brake if a wall is near, otherwise accelerate to the goal.
+
+    Per axis: a wall is near if the car would meet it when one acceleration slips and it brakes from then on.
+    Otherwise it accelerates, up to a top speed, along a shortest way of free cells; where that does not lead
+    along this axis, it slows down.
+    """
+    here = _place(track)
+    way = shortest_way(track)
+
+    def wanted(velocity: Term, axis: int, ahead: str, behind: str) -> Term:
+        speed = absolute(velocity)
+        way_to_stop = speed * (speed + 1) / 2 + speed
+        room = ite(
+            velocity > 0,
+            _looked_up(wall_distance(track, ahead), here),
+            _looked_up(wall_distance(track, behind), here),
+        )
+        towards = _looked_up(tuple(tuple(d[axis] for d in row) for row in way), here)
+        slower = -Apply(Op.SIGN, (velocity,))
+        near = ~equal(velocity, 0) & (way_to_stop >= room)
+        faster = smaller(larger(towards * top - velocity, -1), 1)
+        return ite(near, slower, faster)
+
+    return _accelerating(wanted(DX, 0, "east", "west"), wanted(DY, 1, "south", "north"))
+
+
+def _accelerating(wanted_x: Term, wanted_y: Term) -> ProgramPolicy:
+    """The program that picks the edge with these accelerations, each -1, 0 or 1."""
 
     def sideways(ax: int) -> ProgramPolicy:
         picks = [(ay, f"car#{ACCELERATIONS.index((ax, ay))}") for ay in (-1, 0, 1)]
-        return ProgramPolicy(tuple(Branch(towards(ay, wanted_y, DY), edge) for ay, edge in picks))
+        return ProgramPolicy(tuple(Branch(equal(wanted_y, ay), edge) for ay, edge in picks))
 
-    branches = tuple(Branch(towards(ax, wanted_x, DX), sideways(ax)) for ax in (-1, 0, 1))
-    return ProgramPolicy(branches)
+    return ProgramPolicy(tuple(Branch(equal(wanted_x, ax), sideways(ax)) for ax in (-1, 0, 1)))
+
+
+def _place(track: Track) -> tuple[Term, Term]:
+    """Where the car is. A crashing car may be outside, where no policy is asked: the nearest cell will do."""
+    return smaller(larger(X, 0), track.width - 1), smaller(larger(Y, 0), track.height - 1)
+
+
+def _looked_up(rows: tuple[tuple[int, ...], ...], place: tuple[Term, Term]) -> Term:
+    x, y = place
+    return table(rows)[y][x]
 
 
 def shortest_way(track: Track) -> tuple[tuple[tuple[int, int], ...], ...]:

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from importlib.resources import files
+from functools import partial
 
-from surefoot.problem.names import STALLED, location_name
+from surefoot.formats.track import Track
+from surefoot.problem.names import STALLED
 from surefoot.problem.policy import Policy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Never, Path, Probability, Property
 from surefoot.problem.term import Var
+from surefoot.studies.racetrack.drivers import CRASHED, DRIVEN, FINISHED
+from surefoot.studies.racetrack.end_cell import WIDTHS, end_cell_problem
 from surefoot.studies.racetrack.model import SLIP, environment
 from surefoot.studies.racetrack.policies import careful_policy
-from surefoot.studies.racetrack.track import Track, parse_track
-
-CRASHED, FINISHED = Var(location_name("car", "crashed")), Var(location_name("car", "finished"))
+from surefoot.studies.racetrack.track import shipped_track
 
 
 def bend() -> Track:
     """The small track that comes with this study."""
-    return parse_track(files(__package__).joinpath("assets/bend.track").read_text("utf-8"), "bend")
+    return shipped_track("bend")
 
 
 def crash_probability() -> Probability:
@@ -61,11 +62,13 @@ def problem(
     return Problem(f"racetrack/{where.name}", environment(where, slip, anywhere=anywhere), who, asked)
 
 
-PROBLEMS: dict[str, Callable[[], Problem]] = {
+PROBLEMS: dict[str, Callable[..., Problem]] = {
     "crash-probability": lambda: problem(crash_probability()),
     "goal-probability": lambda: problem(goal_probability()),
     "goal-probability-slippery": lambda: problem(goal_probability(), slip=Fraction(1, 2)),
     "decisions-to-goal": lambda: problem(decisions_to_goal()),
     "never-crashes": lambda: problem(never_crashes(), slip=Fraction(0)),
     "never-stalls": lambda: problem(never_stalls()),
+    **DRIVEN,
+    **{f"end-cell/{width}": partial(end_cell_problem, width) for width in WIDTHS},
 }

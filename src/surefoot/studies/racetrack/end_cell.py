@@ -1,0 +1,108 @@
+"""The simplified Racetrack of policy predicate abstraction: only the cell where a movement ends is looked at.
+
+One automaton over position and velocity. In `drive` one of nine accelerations changes the velocity, within
+its limit, and moves the car by it; in `moved` the new cell decides. What a cell is stands in guards as unions
+of rectangles, so that every condition is a combination of linear constraints over the four variables.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from surefoot.formats.track import FREE, GOAL, START, Track
+from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
+from surefoot.problem.names import location_name
+from surefoot.problem.problem import Problem
+from surefoot.problem.property import Never
+from surefoot.problem.term import Const, Term, Var, conjunction, disjunction, equal
+from surefoot.studies.assets import shipped
+from surefoot.studies.racetrack.model import ACCELERATIONS, DX, DY, X, Y, larger, smaller
+from surefoot.studies.racetrack.policies import neural_policy
+from surefoot.studies.racetrack.track import shipped_track
+
+CRASHED = Var(location_name("car", "crashed"))
+WIDTHS = (16, 24, 32, 64)  # of the two hidden layers of the networks that are shipped
+
+
+def end_cell_environment(
+    track: Track, start: Term | None = None, slip: Fraction = Fraction(0), largest_speed: int = 5
+) -> Environment:
+    """`start`: a condition over car_x, car_y, car_dx, car_dy; default: at rest on the start line."""
+    speed = Int(-largest_speed, largest_speed)
+    column, row = (
+        Int(-largest_speed, side - 1 + largest_speed) for side in (track.width, track.height)
+    )  # a crashed car may be outside
+    kinds = {"car_x": column, "car_y": row, "car_dx": speed, "car_dy": speed}
+    line = inside(track, START) & equal(DX, 0) & equal(DY, 0)
+    return Environment(
+        name=f"racetrack-end-cell-{track.name}",
+        variables=tuple(Variable(name, kind) for name, kind in kinds.items()),
+        initial=line if start is None else start,
+        components=(_car(track, slip, largest_speed),),
+    )
+
+
+def _car(track: Track, slip: Fraction, largest_speed: int) -> Component:
+    def faster(velocity: Var, change: int) -> Term:
+        return smaller(larger(velocity + change, -largest_speed), largest_speed)
+
+    def moved(ax: int, ay: int) -> tuple[Update, ...]:
+        dx, dy = faster(DX, ax) if ax else DX, faster(DY, ay) if ay else DY
+        return Update(DX, dx), Update(DY, dy), Update(X, X + dx), Update(Y, Y + dy)
+
+    def outcomes(ax: int, ay: int) -> tuple[Outcome, ...]:
+        taken = Outcome(Const(1 - slip), moved(ax, ay), target="moved")
+        return (taken, Outcome(Const(slip), moved(0, 0), target="moved")) if slip else (taken,)
+
+    accelerations = tuple(Edge("drive", "accelerate", outcomes=outcomes(ax, ay)) for ax, ay in ACCELERATIONS)
+    free, goal = inside(track, FREE, START), inside(track, GOAL)
+    ends = ((free, "drive"), (goal, "finished"), (~free & ~goal, "crashed"))
+    answers = tuple(Edge("moved", None, guard, outcomes=(Outcome(target=end),)) for guard, end in ends)
+    return Component("car", (*accelerations, *answers), ("drive", "moved", "crashed", "finished"), ("drive",))
+
+
+def inside(track: Track, *kinds: int) -> Term:
+    """The car is on a cell of one of these kinds: a union of rectangles."""
+    return disjunction(
+        tuple(
+            conjunction((left <= X, right >= X, top <= Y, bottom >= Y))
+            for left, top, right, bottom in rectangles(track, *kinds)
+        )
+    )
+
+
+def rectangles(track: Track, *kinds: int) -> tuple[tuple[int, int, int, int], ...]:
+    """Rectangles (left, top, right, bottom) that cover these cells and no other, none of them twice."""
+    todo = set(track.places(*kinds))
+    found = []
+    for y in range(track.height):
+        for x in range(track.width):
+            if (x, y) not in todo:
+                continue
+            right = x
+            while (right + 1, y) in todo:
+                right += 1
+            bottom = y
+            while all((i, bottom + 1) in todo for i in range(x, right + 1)):
+                bottom += 1
+            todo -= {(i, j) for i in range(x, right + 1) for j in range(y, bottom + 1)}
+            found.append((x, y, right, bottom))
+    return tuple(found)
+
+
+def end_cell_problem(
+    width: int = 16, start: Term | None = None, unsafe: Term = CRASHED, track: Track | None = None
+) -> Problem:
+    """Does the network with two hidden layers of this width avoid `unsafe` from every state of `start`?"""
+    where = track or shipped_track("small")
+    network = shipped("racetrack", f"end-cell-{width}")
+    policy = neural_policy(network, where)
+    return Problem(f"racetrack/end-cell-{width}", end_cell_environment(where, start), policy, Never(unsafe))
+
+
+def start_states(states: tuple[tuple[int, int, int, int], ...]) -> Term:
+    """The condition of being in one of these states (car_x, car_y, car_dx, car_dy)."""
+    names = (X, Y, DX, DY)
+    return disjunction(
+        tuple(conjunction(tuple(equal(n, v) for n, v in zip(names, s, strict=True))) for s in states)
+    )
