@@ -20,7 +20,7 @@ def finer(track: Track, factor: int) -> Track:
 
 
 def with_obstacles(track: Track, count: int, seed: int) -> Track:
-    """Walls on so many free cells, drawn one by one, as long as a goal can be reached from all other cells."""
+    """Walls on so many free cells, drawn one by one, so that a goal can be reached from all other cells."""
     rng = Random(seed)
     cells = [list(row) for row in track.cells]
     candidates = list(track.places(FREE))

@@ -1,0 +1,161 @@
+"""`surefoot study NAME --figure 2`: figures of a paper made again as pictures, and its claims measured."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from surefoot.cli.commands.heatmap.outputs import Outputs
+from surefoot.cli.engine_options import build_engines
+from surefoot.engines.protocol import Engine
+from surefoot.errors import InvalidProblem
+from surefoot.problem.problem import Problem
+from surefoot.problem.show import show_property
+from surefoot.report.heatmap import Figure, Panel, axes, effort, figure, heat_map, looked, values
+from surefoot.report.heatmap.curve import Curve
+from surefoot.report.heatmap.figure import unit_of
+from surefoot.run import verify
+from surefoot.studies.figures import Checked, FigureOf, Figures, PanelOf, check, figures, recipe_curve
+from surefoot.studies.figures import values as values_of
+from surefoot.verdict.verdict import PerStart, Result, Unknown
+from surefoot.work.budget import Budget
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How panels that are sampled in the paper are made: `engine` statistical, or another one."""
+
+    engine: str
+    options: Mapping[str, Any]
+    seconds: float  # per panel
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A figure and what was measured in it."""
+
+    picture: Figure
+    claims: tuple[Checked, ...]
+    seconds: float
+
+
+def drawn_figures(
+    study: str,
+    names: Sequence[str],
+    how: Sampling,
+    folder: Path | None,
+    tell: Callable[[str], None],
+    as_json: bool,
+) -> int:
+    """Exit 0 if every claim about the figures is met, else 1."""
+    all_of = figures(study)
+    wanted = list(all_of.figures) if "all" in names else [all_of.figure(n).name for n in names]
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+    checked: list[Checked] = []
+    for name in wanted:
+        made = make_figure(all_of.figures[name], all_of, how, study, tell)
+        checked += made.claims
+        _write(made.picture, study, name, folder, as_json)
+    if as_json:
+        print(json.dumps({"study": study, "claims": [claim_facts(c) for c in checked]}, indent=1))
+    else:
+        print(claims_text(checked))
+    return 0 if all(c.met for c in checked) else 1
+
+
+def make_figure(
+    wanted: FigureOf, all_of: Figures, how: Sampling, study: str, tell: Callable[[str], None]
+) -> Made:
+    """Ask every panel, draw them, measure what is claimed."""
+    sampled = build_engines(how.engine, how.options, None)[0]
+    computed = build_engines("explicit", {}, None)[0]
+    found: list[tuple[PanelOf, Problem, Result]] = []
+    for panel in wanted.panels:
+        tell(f"figure {wanted.name}: {panel.title}")
+        engine = sampled if panel.sampled or panel.quantity == "effort" else computed
+        problem = panel.problem()
+        found.append((panel, problem, _ask(problem, engine, Budget(how.seconds, how.seed, tell))))
+    tables = {panel.name: values_of(_table(result)) for panel, _, result in found}
+    claims = check(wanted, all_of, tables)
+    seconds = sum(result.seconds for _, _, result in found)
+    return Made(_picture(wanted, found, study), claims, seconds)
+
+
+def _ask(problem: Problem, engine: Engine, budget: Budget) -> Result:
+    """Without certificates: a picture is for looking, `surefoot check` certifies the same problems."""
+    return verify(problem, engine, budget, certificates=False)
+
+
+def _table(result: Result) -> PerStart:
+    match result.verdict:
+        case PerStart() as table:
+            return table
+        case Unknown(reason, detail):
+            raise InvalidProblem(f"{result.problem}: unknown ({reason.value}): {detail}", fix="use --timeout")
+        case other:
+            raise InvalidProblem(f"{result.problem}: `{type(other).__name__.lower()}` is no table of starts")
+
+
+def _picture(wanted: FigureOf, found: Sequence[tuple[PanelOf, Problem, Result]], study: str) -> Figure:
+    panels: list[Panel] = []
+    along: dict[str, Any] = {}
+    for panel, problem, result in found:
+        table = effort(_table(result)) if panel.quantity == "effort" else values(_table(result))
+        environment = problem.environment
+        view = looked([table], "car_x", "car_y", (), environment)
+        along.setdefault(environment.name, axes([table], view, environment))
+        drawn = heat_map(panel.quantity, table, view, along[environment.name], environment=environment)
+        unit = unit_of(panel.quantity, problem.property)
+        facts = {"problem": result.problem, "engine": result.engine, "seed": result.seed}
+        panels.append(Panel(panel.title, drawn, unit, show_property(problem.property), facts))
+    curve: Curve | None = None
+    if wanted.curve is not None:
+        points = recipe_curve(study, wanted.curve.policy)
+        marks = tuple((float(x), word) for x, word in wanted.curve.marks)
+        curve = Curve("episodes", "return", tuple((float(x), y) for x, y in points.items()), marks)
+    return figure(wanted.title, panels, columns=wanted.columns, down=True, curve=curve)
+
+
+def _write(picture: Figure, study: str, name: str, folder: Path | None, as_json: bool) -> None:
+    """Pictures, data and a page in the folder; without one, the terminal."""
+    if folder is None:
+        if not as_json:
+            Outputs(None, None, None, None, None, True).write(picture)
+        return
+    from surefoot.report.drawing import png, svg
+    from surefoot.report.heatmap.document import document
+    from surefoot.report.heatmap.html import heat_page
+    from surefoot.report.heatmap.layout import drawn
+
+    shapes = drawn(picture)
+    stem = folder / f"{study}-figure-{name}"
+    stem.with_suffix(".png").write_bytes(png(shapes))
+    stem.with_suffix(".svg").write_text(svg(shapes), "utf-8")
+    stem.with_suffix(".html").write_text(heat_page([picture]), "utf-8")
+    stem.with_suffix(".json").write_text(json.dumps(document(picture), indent=1) + "\n", "utf-8")
+    print(f"written: {stem}.png, .svg, .html, .json", file=sys.stderr)
+
+
+def claim_facts(checked: Checked) -> dict[str, Any]:
+    return asdict(checked.claim) | {"measured": checked.measured, "met": checked.met}
+
+
+def claims_text(checked: Sequence[Checked]) -> str:
+    """Paper against measured, a claim in three lines."""
+    lines = []
+    for one in checked:
+        claim = one.claim
+        ends = [f"at least {claim.at_least:g}"] if claim.at_least is not None else []
+        ends += [f"at most {claim.at_most:g}"] if claim.at_most is not None else []
+        before = f"; {claim.found:g} when written" if claim.found is not None else ""
+        lines.append(f"{'met    ' if one.met else 'NOT MET'} figure {claim.figure}: {claim.measure}")
+        lines.append(f"  paper     {claim.paper}: {claim.says}")
+        lines.append(f"  measured  {one.measured:.4g} (expected {' and '.join(ends)}{before})")
+        lines += [f"  note      {claim.note}"] if claim.note else []
+    return "\n".join(lines)

@@ -1,0 +1,170 @@
+"""The figures of a paper, made again: which problems a panel shows, and what the paper claims to see there.
+
+`figures.py` of a study has `FIGURES` and `MEASURES`; a `[[claim]]` of its expected.toml bounds one measure of
+one figure. A measure is a number computed from the tables of the panels, so that a claim can fail.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from importlib import import_module
+from importlib.resources import files
+from importlib.util import find_spec
+from typing import Literal, TypeAlias
+
+from surefoot.errors import InvalidProblem, did_you_mean
+from surefoot.problem.problem import Problem
+from surefoot.problem.semantics import State
+from surefoot.studies import STUDIES
+from surefoot.verdict.verdict import Estimated, Exact, PerStart
+
+Quantity: TypeAlias = Literal["value", "effort"]
+
+
+@dataclass(frozen=True, slots=True)
+class PanelOf:
+    """One heat map. `sampled`: by runs, as in the paper; otherwise computed from all states."""
+
+    name: str
+    title: str
+    problem: Callable[[], Problem]
+    quantity: Quantity = "value"
+    sampled: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class LearningCurve:
+    """From the recipe of a policy, with marks at its checkpoints."""
+
+    policy: str
+    marks: tuple[tuple[int, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FigureOf:
+    """Panels of one group are maps of the same size."""
+
+    name: str
+    title: str
+    panels: tuple[PanelOf, ...]
+    columns: int
+    curve: LearningCurve | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """What is known at one start: bounds, and how many runs they took."""
+
+    low: Fraction
+    high: Fraction
+    runs: int = 0
+
+    @property
+    def middle(self) -> Fraction:
+        return (self.low + self.high) / 2
+
+
+Values: TypeAlias = Sequence[tuple[State, Value]]
+Measure: TypeAlias = Callable[[Mapping[str, Values]], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What the paper says of a figure, as bounds of a measure; `found`: the measure when this was written."""
+
+    figure: str
+    measure: str
+    paper: str
+    says: str
+    at_least: float | None = None
+    at_most: float | None = None
+    found: float | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    claim: Claim
+    measured: float
+    met: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    figures: Mapping[str, FigureOf]
+    measures: Mapping[str, Measure]
+    claims: tuple[Claim, ...]
+
+    def figure(self, name: str) -> FigureOf:
+        if name not in self.figures:
+            raise InvalidProblem(f"there is no figure `{name}`", fix=did_you_mean(name, self.figures))
+        return self.figures[name]
+
+
+def figures(study: str) -> Figures:
+    """The figures of a study; an error if it has none."""
+    if find_spec(f"{STUDIES[study]}.figures") is None:
+        raise InvalidProblem(f"the study `{study}` has no figures", fix="`racetrack` has")
+    module = import_module(f"{STUDIES[study]}.figures")
+    text = files(STUDIES[study]).joinpath("expected.toml").read_text("utf-8")
+    made: Mapping[str, FigureOf] = module.FIGURES
+    measures: Mapping[str, Measure] = module.MEASURES
+    return Figures(made, measures, read_claims(text, f"{study}/expected.toml", made, measures))
+
+
+def recipe_curve(study: str, policy: str) -> dict[int, float]:
+    """Mean return after so many episodes, from the recipe of a shipped policy, its first seed."""
+    text = files(STUDIES[study]).joinpath("assets", f"{policy}.toml").read_text("utf-8")
+    seed = tomllib.loads(text)["seeds"][0]
+    return dict(zip(seed["curve_episodes"], seed["curve_returns"], strict=True))
+
+
+def has_figures(study: str) -> bool:
+    return find_spec(f"{STUDIES[study]}.figures") is not None
+
+
+def read_claims(
+    text: str, where: str, known: Mapping[str, FigureOf], measures: Mapping[str, Measure]
+) -> tuple[Claim, ...]:
+    """The `[[claim]]` entries of an expected.toml."""
+    try:
+        claims = tuple(Claim(**entry) for entry in tomllib.loads(text).get("claim", []))
+    except (tomllib.TOMLDecodeError, TypeError) as error:
+        raise InvalidProblem(f"not a list of claims: {error}", where=where) from None
+    for claim in claims:
+        for name, names in ((claim.figure, known), (claim.measure, measures)):
+            if name not in names:
+                raise InvalidProblem(f"there is no `{name}`", fix=did_you_mean(name, names), where=where)
+        if claim.at_least is None and claim.at_most is None:
+            raise InvalidProblem(f"the claim about `{claim.measure}` has no bound", where=where)
+    return claims
+
+
+def values(table: PerStart) -> Values:
+    """The values of a table; a start without one is an error, for no claim can be judged then."""
+    found = []
+    for state, verdict in table.table:
+        match verdict:
+            case Estimated(low, high, _, counts):
+                found.append((state, Value(low, high, counts.get("runs", 0))))
+            case Exact(low, high) if low is not None and high is not None:
+                found.append((state, Value(low, high)))
+            case _:
+                raise InvalidProblem("a start has no value", fix="give more time with --timeout")
+    return found
+
+
+def check(figure: FigureOf, all_of: Figures, found: Mapping[str, Values]) -> tuple[Checked, ...]:
+    """Every claim about a figure, measured."""
+    checked = []
+    for claim in all_of.claims:
+        if claim.figure == figure.name:
+            number = all_of.measures[claim.measure](found)
+            enough = claim.at_least is None or number >= claim.at_least
+            checked.append(
+                Checked(claim, number, enough and (claim.at_most is None or number <= claim.at_most))
+            )
+    return tuple(checked)
