@@ -142,10 +142,16 @@ def observer(policy: NeuralPolicy, setting: _Setting) -> Callable[[Sequence[Row]
         batch = np.empty((len(rows), len(terms)), dtype=np.float32)
         for column, (value, plain) in enumerate(zip(terms, exact, strict=True)):
             values: list[Any] = [value(row) for row in rows]
-            batch[:, column] = values if plain else [round_to_float32(v) for v in values]
+            batch[:, column] = values if plain else [_rounded(v) for v in values]
         return batch
 
     return observe
+
+
+def _rounded(value: Any) -> Any:
+    """Most observed terms are small integers, which are float32 numbers already."""
+    small = type(value) is int and -_EXACT_IN_FLOAT32 <= value <= _EXACT_IN_FLOAT32
+    return value if small else round_to_float32(value)
 
 
 def _is_exact(term: Term, layout: Layout) -> bool:

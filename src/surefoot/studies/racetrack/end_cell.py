@@ -16,7 +16,7 @@ from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.problem.term import Const, Term, Var, conjunction, disjunction, equal
 from surefoot.studies.assets import shipped
-from surefoot.studies.racetrack.model import ACCELERATIONS, DX, DY, X, Y, larger, smaller
+from surefoot.studies.racetrack.model import ACCELERATIONS, DX, DY, X, Y, inside, larger, smaller
 from surefoot.studies.racetrack.policies import neural_policy
 from surefoot.studies.racetrack.track import shipped_track
 
@@ -59,35 +59,6 @@ def _car(track: Track, slip: Fraction, largest_speed: int) -> Component:
     ends = ((free, "drive"), (goal, "finished"), (~free & ~goal, "crashed"))
     answers = tuple(Edge("moved", None, guard, outcomes=(Outcome(target=end),)) for guard, end in ends)
     return Component("car", (*accelerations, *answers), ("drive", "moved", "crashed", "finished"), ("drive",))
-
-
-def inside(track: Track, *kinds: int) -> Term:
-    """The car is on a cell of one of these kinds: a union of rectangles."""
-    return disjunction(
-        tuple(
-            conjunction((left <= X, right >= X, top <= Y, bottom >= Y))
-            for left, top, right, bottom in rectangles(track, *kinds)
-        )
-    )
-
-
-def rectangles(track: Track, *kinds: int) -> tuple[tuple[int, int, int, int], ...]:
-    """Rectangles (left, top, right, bottom) that cover these cells and no other, none of them twice."""
-    todo = set(track.places(*kinds))
-    found = []
-    for y in range(track.height):
-        for x in range(track.width):
-            if (x, y) not in todo:
-                continue
-            right = x
-            while (right + 1, y) in todo:
-                right += 1
-            bottom = y
-            while all((i, bottom + 1) in todo for i in range(x, right + 1)):
-                bottom += 1
-            todo -= {(i, j) for i in range(x, right + 1) for j in range(y, bottom + 1)}
-            found.append((x, y, right, bottom))
-    return tuple(found)
 
 
 def end_cell_problem(

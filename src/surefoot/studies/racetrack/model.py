@@ -45,13 +45,12 @@ def environment(
 
     Starts: velocity 0 on a start cell, or with `anywhere` on any cell that is neither wall nor goal.
     """
-    places = track.places(START, FREE) if anywhere else track.places(START)
     speed = Int(-largest_speed, largest_speed)
     column, row = Int(-1, track.width), Int(-1, track.height)
     kinds = {"car_x": column, "car_y": row, "car_dx": speed, "car_dy": speed}
     kinds |= {"start_x": column, "start_y": row, "cells": Int(0, largest_speed)}
     at_rest = tuple(equal(Var(n), 0) for n in ("car_dx", "car_dy", "start_x", "start_y", "cells"))
-    somewhere = disjunction(tuple(equal(X, x) & equal(Y, y) for x, y in places))
+    somewhere = inside(track, START, FREE) if anywhere else inside(track, START)
     return Environment(
         name=f"racetrack-{track.name}",
         variables=tuple(Variable(name, kind) for name, kind in kinds.items()),
@@ -141,6 +140,35 @@ def _check(track: Track) -> Component:
         ("idle", "look"),
         ("idle",),
     )
+
+
+def inside(track: Track, *kinds: int) -> Term:
+    """The car is on a cell of one of these kinds: a union of rectangles."""
+    return disjunction(
+        tuple(
+            conjunction((left <= X, right >= X, top <= Y, bottom >= Y))
+            for left, top, right, bottom in rectangles(track, *kinds)
+        )
+    )
+
+
+def rectangles(track: Track, *kinds: int) -> tuple[tuple[int, int, int, int], ...]:
+    """Rectangles (left, top, right, bottom) that cover these cells and no other, none of them twice."""
+    todo = set(track.places(*kinds))
+    found = []
+    for y in range(track.height):
+        for x in range(track.width):
+            if (x, y) not in todo:
+                continue
+            right = x
+            while (right + 1, y) in todo:
+                right += 1
+            bottom = y
+            while all((i, bottom + 1) in todo for i in range(x, right + 1)):
+                bottom += 1
+            todo -= {(i, j) for i in range(x, right + 1) for j in range(y, bottom + 1)}
+            found.append((x, y, right, bottom))
+    return tuple(found)
 
 
 def table(rows: tuple[tuple[int, ...], ...]) -> Apply:
