@@ -56,15 +56,17 @@ class FigureOf:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """What is known at one start: bounds, and how many runs they took."""
+    """What is known at one start: bounds, how many runs they took, and how many of these succeeded."""
 
     low: Fraction
     high: Fraction
     runs: int = 0
+    succeeded: int = 0
 
     @property
-    def middle(self) -> Fraction:
-        return (self.low + self.high) / 2
+    def estimate(self) -> Fraction:
+        """The share of the runs, as in the paper: one that is cut off did not succeed. Or what was computed."""
+        return Fraction(self.succeeded, self.runs) if self.runs else (self.low + self.high) / 2
 
 
 Values: TypeAlias = Sequence[tuple[State, Value]]
@@ -149,7 +151,7 @@ def values(table: PerStart) -> Values:
     for state, verdict in table.table:
         match verdict:
             case Estimated(low, high, _, counts):
-                found.append((state, Value(low, high, counts.get("runs", 0))))
+                found.append((state, Value(low, high, counts["runs"], counts["succeeded"])))
             case Exact(low, high) if low is not None and high is not None:
                 found.append((state, Value(low, high)))
             case _:

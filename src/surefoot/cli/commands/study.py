@@ -11,10 +11,10 @@ from typing import Any
 
 import click
 
+from surefoot.cli.commands.heatmap.study_figures import Sampling, drawn_figures
 from surefoot.cli.engine_options import Positive, build_engines
 from surefoot.cli.output import positive
 from surefoot.cli.progress import progress
-from surefoot.cli.study_figures import Sampling, drawn_figures
 from surefoot.cli.study_training import checked_along, generalised, retrained, simulate
 from surefoot.problem.problem import Problem
 from surefoot.problem.show import show_property

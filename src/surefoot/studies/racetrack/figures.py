@@ -88,7 +88,7 @@ FIGURES: dict[str, FigureOf] = {
         FigureOf(
             "random",
             "goal probability of uniformly random accelerations",
-            tuple(PanelOf(t, t, asked_of("goal", t, "random"), sampled=False) for t in LARGE),
+            tuple(PanelOf(t, t, asked_of("goal", t, "random")) for t in LARGE),
             columns=3,
         ),
     )
@@ -118,11 +118,11 @@ def _cells(table: Values) -> dict[tuple[int, int], Value]:
 
 
 def _share(table: Values, keep: Callable[[Fraction], bool]) -> float:
-    return sum(keep(value.middle) for _, value in table) / len(table)
+    return sum(keep(value.estimate) for _, value in table) / len(table)
 
 
 def _mean(table: Values, keep: Callable[[int, int], bool] = lambda x, y: True) -> float:
-    kept = [value.middle for place, value in _cells(table).items() if keep(*place)]
+    kept = [value.estimate for place, value in _cells(table).items() if keep(*place)]
     return float(sum(kept, Fraction(0)) / len(kept))
 
 
@@ -131,20 +131,20 @@ def _rank_correlation(table: Values, track: str) -> float:
     from scipy.stats import spearmanr
 
     cells, apart = _cells(table), distances(track)
-    return float(spearmanr([apart[p] for p in cells], [float(v.middle) for v in cells.values()]).statistic)
+    return float(spearmanr([apart[p] for p in cells], [float(v.estimate) for v in cells.values()]).statistic)
 
 
 def _gap(found: Mapping[str, Values], keep: Callable[[int], bool]) -> float:
     """Mean of optimum minus driver over the starts at some distance."""
     mine, best, apart = _cells(found["stress"]), _cells(found["optimum"]), distances("big")
-    kept = [float(best[p].middle - mine[p].middle) for p in mine if keep(apart[p])]
+    kept = [float(best[p].estimate - mine[p].estimate) for p in mine if keep(apart[p])]
     return sum(kept) / len(kept)
 
 
 def _drop(found: Mapping[str, Values]) -> list[tuple[float, float]]:
     """Per start: goal probability after fewer and after more episodes."""
     before, after = _cells(found["earlier"]), _cells(found["later"])
-    return [(float(before[p].middle), float(after[p].middle)) for p in before]
+    return [(float(before[p].estimate), float(after[p].estimate)) for p in before]
 
 
 def _more_return(_: Mapping[str, Values]) -> float:
@@ -178,7 +178,7 @@ MEASURES: dict[str, Measure] = {
     **{name: measure for track in LARGE for name, measure in _of_track(track).items()},
     "mean goal probability at 20 % noise": lambda f: _mean(f["trained"]),
     "mean goal probability at 50 % noise": lambda f: _mean(f["stress"]),
-    "least optimal goal probability": lambda f: min(float(v.middle) for _, v in f["optimum"]),
+    "least optimal goal probability": lambda f: min(float(v.estimate) for _, v in f["optimum"]),
     "mean gap to the optimum near the goal": lambda f: _gap(f, lambda d: d <= NEAR),
     "mean gap to the optimum far from the goal": lambda f: _gap(f, lambda d: d >= FAR),
     "return, later minus earlier": _more_return,

@@ -17,7 +17,7 @@ from surefoot.problem.problem import Problem
 from surefoot.problem.show import show_property
 from surefoot.report.heatmap import Figure, Panel, axes, effort, figure, heat_map, looked, values
 from surefoot.report.heatmap.curve import Curve
-from surefoot.report.heatmap.figure import unit_of
+from surefoot.report.heatmap.figure import measure_of, unit_of
 from surefoot.run import verify
 from surefoot.studies.figures import Checked, FigureOf, Figures, PanelOf, check, figures, recipe_curve
 from surefoot.studies.figures import values as values_of
@@ -111,7 +111,7 @@ def _picture(wanted: FigureOf, found: Sequence[tuple[PanelOf, Problem, Result]],
         view = looked([table], "car_x", "car_y", (), environment)
         along.setdefault(environment.name, axes([table], view, environment))
         drawn = heat_map(panel.quantity, table, view, along[environment.name], environment=environment)
-        unit = unit_of(panel.quantity, problem.property)
+        unit = unit_of(panel.quantity, measure_of(problem.property))
         facts = {"problem": result.problem, "engine": result.engine, "seed": result.seed}
         panels.append(Panel(panel.title, drawn, unit, show_property(problem.property), facts))
     curve: Curve | None = None
@@ -119,7 +119,8 @@ def _picture(wanted: FigureOf, found: Sequence[tuple[PanelOf, Problem, Result]],
         points = recipe_curve(study, wanted.curve.policy)
         marks = tuple((float(x), word) for x, word in wanted.curve.marks)
         curve = Curve("episodes", "return", tuple((float(x), y) for x, y in points.items()), marks)
-    return figure(wanted.title, panels, columns=wanted.columns, down=True, curve=curve)
+    # A run that is cut off leaves open what it would have become; the paper counts it as no success.
+    return figure(wanted.title, panels, columns=wanted.columns, down=True, end="low", curve=curve)
 
 
 def _write(picture: Figure, study: str, name: str, folder: Path | None, as_json: bool) -> None:
