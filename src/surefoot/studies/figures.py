@@ -65,7 +65,7 @@ class Value:
 
     @property
     def estimate(self) -> Fraction:
-        """The share of the runs, as in the paper: one that is cut off did not succeed. Or what was computed."""
+        """The share of runs that succeeded, as in the paper (not those cut off), or what was computed."""
         return Fraction(self.succeeded, self.runs) if self.runs else (self.low + self.high) / 2
 
 
