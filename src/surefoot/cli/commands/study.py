@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from fractions import Fraction
 from pathlib import Path
@@ -11,7 +11,13 @@ from typing import Any
 
 import click
 
-from surefoot.cli.commands.heatmap.study_figures import Sampling, drawn_figures
+from surefoot.cli.commands.heatmap.study_figures import (
+    Sampling,
+    checked_claims,
+    claim_facts,
+    claims_text,
+    drawn_figures,
+)
 from surefoot.cli.engine_options import Positive, build_engines
 from surefoot.cli.output import positive
 from surefoot.cli.progress import progress
@@ -20,6 +26,7 @@ from surefoot.problem.problem import Problem
 from surefoot.problem.show import show_property
 from surefoot.run import verify
 from surefoot.studies import STUDIES
+from surefoot.studies.figures import Checked
 from surefoot.studies.load import Row, Study, compare, load_study
 from surefoot.verdict.verdict import Result
 from surefoot.work.budget import Budget
@@ -91,8 +98,8 @@ def study(
         def decide(problem: Problem, engine: str, options: Mapping[str, Any]) -> Result:
             return verify(problem, build_engines(engine, options, None)[0], Budget(timeout, 0, tell))
 
+        how = Sampling(engine, {} if eps is None else {"eps": eps}, timeout, seed)
         if wanted:
-            how = Sampling(engine, {} if eps is None else {"eps": eps}, timeout, seed)
             return drawn_figures(name, wanted, how, folder, tell, as_json)
         if training:
             return checked_along(loaded, decide, as_json)
@@ -101,10 +108,13 @@ def study(
         if retrain is not None:
             return retrained(loaded, retrain, timeout, seed, tell, output, as_json)
         rows = compare(loaded, decide, simulate)
-    print(
-        json.dumps({"study": name, "rows": [asdict(r) for r in rows]}, indent=1) if as_json else _table(rows)
-    )
-    return 0 if all(row.met for row in rows) else 1
+        claims = checked_claims(name, how, tell)
+    if as_json:
+        told = {"claims": [claim_facts(c) for c in claims]} if claims else {}
+        print(json.dumps({"study": name, "rows": [asdict(r) for r in rows], **told}, indent=1))
+    else:
+        print("\n".join(part for part in (_table(rows, claims), claims_text(claims)) if part))
+    return 0 if all(row.met for row in rows) and all(c.met for c in claims) else 1
 
 
 def _facts(loaded: Study) -> dict[str, object]:
@@ -128,9 +138,9 @@ def _checked(row: Row) -> str:
     return "replayed" if row.measured.startswith("violated") else "certified"
 
 
-def _table(rows: tuple[Row, ...]) -> str:
+def _table(rows: tuple[Row, ...], claims: Sequence[Checked]) -> str:
     if not rows:
-        return "this study has no expectation that can be decided today"
+        return "" if claims else "this study has no expectation that can be decided today"
     lines = []
     for row in rows:
         lines.append(f"{'met    ' if row.met else 'NOT MET'} {row.problem} ({row.engine})")

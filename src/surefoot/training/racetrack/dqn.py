@@ -174,7 +174,6 @@ class Learner:
         self.weights = np.concatenate(
             [rng.uniform(-1, 1, before * after + after) / np.sqrt(before) for before, after in shapes]
         ).astype(np.float32)
-        self.weights[-len(ACCELERATIONS) :] += np.float32(SCALE * recipe.optimism)
         self.target = self.weights.copy()
         self.network, self.judge = views(self.weights, shapes), views(self.target, shapes)
         self.gradient = np.zeros_like(self.weights)

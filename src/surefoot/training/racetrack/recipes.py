@@ -33,7 +33,6 @@ class DriverRecipe:
     exploring: float = 0.4  # share of the episodes in which the random choices become fewer
     least_random: float = 0.05
     target_every: int = 200  # updates in which the target follows the network, as a moving average
-    optimism: float = 0.0  # what every action seems to be worth in the beginning: what is new is tried
     study: str = "racetrack"
 
 
@@ -43,10 +42,10 @@ DRIVERS: dict[str, DriverRecipe] = {
         DriverRecipe("driver-small", "small", episodes=40_000),
         DriverRecipe("driver-big", "big"),
         DriverRecipe("driver-ring", "ring"),
-        DriverRecipe("driver-ring-line", "ring", start="line", episodes=30_000, longest=100, optimism=100.0),
+        DriverRecipe("driver-ring-line", "ring", start="line", episodes=30_000),
         *(
             DriverRecipe(
-                f"end-cell-{width}", "small", inputs=4, hidden=(width, width), end_cell=True, episodes=20_000
+                f"end-cell-{width}", "small", inputs=4, hidden=(width, width), end_cell=True, episodes=60_000
             )
             for width in (16, 24, 32, 64)
         ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,16 @@ from surefoot.report.heatmap import Figure, Panel, axes, effort, figure, heat_ma
 from surefoot.report.heatmap.curve import Curve
 from surefoot.report.heatmap.figure import measure_of, unit_of
 from surefoot.run import verify
-from surefoot.studies.figures import Checked, FigureOf, Figures, PanelOf, check, figures, recipe_curve
+from surefoot.studies.figures import (
+    Checked,
+    FigureOf,
+    Figures,
+    PanelOf,
+    check,
+    figures,
+    has_figures,
+    recipe_curve,
+)
 from surefoot.studies.figures import values as values_of
 from surefoot.verdict.verdict import PerStart, Result, Unknown
 from surefoot.work.budget import Budget
@@ -41,7 +50,6 @@ class Made:
 
     picture: Figure
     claims: tuple[Checked, ...]
-    seconds: float
 
 
 def drawn_figures(
@@ -52,14 +60,9 @@ def drawn_figures(
     tell: Callable[[str], None],
     as_json: bool,
 ) -> int:
-    """Exit 0 if every claim about the figures is met, else 1."""
-    all_of = figures(study)
-    wanted = list(all_of.figures) if "all" in names else [all_of.figure(n).name for n in names]
-    if folder is not None:
-        folder.mkdir(parents=True, exist_ok=True)
+    """Draw figures and print what was measured. Exit 0 if every claim about them is met, else 1."""
     checked: list[Checked] = []
-    for name in wanted:
-        made = make_figure(all_of.figures[name], all_of, how, study, tell)
+    for name, made in made_figures(study, names, how, tell):
         checked += made.claims
         _write(made.picture, study, name, folder, as_json)
     if as_json:
@@ -67,6 +70,22 @@ def drawn_figures(
     else:
         print(claims_text(checked))
     return 0 if all(c.met for c in checked) else 1
+
+
+def made_figures(
+    study: str, names: Sequence[str], how: Sampling, tell: Callable[[str], None]
+) -> Iterator[tuple[str, Made]]:
+    """The named figures of a study one after the other; `all`: every one."""
+    all_of = figures(study)
+    for name in list(all_of.figures) if "all" in names else [all_of.figure(n).name for n in names]:
+        yield name, make_figure(all_of.figures[name], all_of, how, study, tell)
+
+
+def checked_claims(study: str, how: Sampling, tell: Callable[[str], None]) -> list[Checked]:
+    """Every claim about a figure of the study; none if it has no figures."""
+    if not has_figures(study):
+        return []
+    return [claim for _, made in made_figures(study, ["all"], how, tell) for claim in made.claims]
 
 
 def make_figure(
@@ -83,8 +102,7 @@ def make_figure(
         found.append((panel, problem, _ask(problem, engine, Budget(how.seconds, how.seed, tell))))
     tables = {panel.name: values_of(_table(result)) for panel, _, result in found}
     claims = check(wanted, all_of, tables)
-    seconds = sum(result.seconds for _, _, result in found)
-    return Made(_picture(wanted, found, study), claims, seconds)
+    return Made(_picture(wanted, found, study), claims)
 
 
 def _ask(problem: Problem, engine: Engine, budget: Budget) -> Result:
@@ -125,6 +143,8 @@ def _picture(wanted: FigureOf, found: Sequence[tuple[PanelOf, Problem, Result]],
 
 def _write(picture: Figure, study: str, name: str, folder: Path | None, as_json: bool) -> None:
     """Pictures, data and a page in the folder; without one, the terminal."""
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
     if folder is None:
         if not as_json:
             Outputs(None, None, None, None, None, True).write(picture)
