@@ -45,12 +45,13 @@ class LearningCurve:
 
 @dataclass(frozen=True, slots=True)
 class FigureOf:
-    """Panels of one group are maps of the same size."""
+    """`limits`: the values of the first and the last colour; None: as the picture needs."""
 
     name: str
     title: str
     panels: tuple[PanelOf, ...]
     columns: int
+    limits: tuple[float, float] | None = None
     curve: LearningCurve | None = None
 
 

@@ -10,6 +10,7 @@ import click
 
 from surefoot.cli.model import load_model
 from surefoot.cli.output import check_writable, write_file
+from surefoot.cli.study_problem import load_study_problem, names_study
 from surefoot.errors import InvalidProblem
 from surefoot.formats.jani import write_jani
 from surefoot.transform.discretise import discretise
@@ -44,14 +45,17 @@ def export(
     kind: Literal["lts", "dtmc", "mdp"],
     trust_python: bool,
 ) -> int:
-    """Write the environment of MODEL, with its properties, as the JANI model FILE.
+    """Write the environment of MODEL (a file or STUDY/PROBLEM), with its properties, as the JANI model FILE.
 
     A policy has no counterpart in JANI: if the model has one, only the environment is written.
     """
     if file.suffix != ".jani":
         raise InvalidProblem(f"`{file}` does not end in .jani", fix="only JANI is written", where="FILE")
     check_writable(str(file), [model], "FILE")
-    loaded = load_model(model, properties=properties, constants=constants, trust_python=trust_python)
+    if names_study(str(model)):
+        loaded = load_study_problem(str(model), constants=constants)
+    else:
+        loaded = load_model(model, properties=properties, constants=constants, trust_python=trust_python)
     problems = {name: discretise(problem)[0] for name, problem in loaded.problems.items()}
     environments = list({id(p.environment): p.environment for p in problems.values()}.values())
     if any(e != environments[0] for e in environments):

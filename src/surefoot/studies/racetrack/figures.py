@@ -40,6 +40,7 @@ FIGURES: dict[str, FigureOf] = {
             "crash probability of the best drivers, 20 % noise",
             tuple(PanelOf(t, t, asked_of("crash", t, f"driver-{t}")) for t in LARGE),
             columns=3,
+            limits=(0.0, 0.1),
         ),
         FigureOf(
             "3",

@@ -138,7 +138,15 @@ def _picture(wanted: FigureOf, found: Sequence[tuple[PanelOf, Problem, Result]],
         marks = tuple((float(x), word) for x, word in wanted.curve.marks)
         curve = Curve("episodes", "return", tuple((float(x), y) for x, y in points.items()), marks)
     # A run that is cut off leaves open what it would have become; the paper counts it as no success.
-    return figure(wanted.title, panels, columns=wanted.columns, down=True, end="low", curve=curve)
+    return figure(
+        wanted.title,
+        panels,
+        columns=wanted.columns,
+        down=True,
+        end="low",
+        limits=wanted.limits,
+        curve=curve,
+    )
 
 
 def _write(picture: Figure, study: str, name: str, folder: Path | None, as_json: bool) -> None:
