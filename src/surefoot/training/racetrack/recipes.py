@@ -45,7 +45,7 @@ DRIVERS: dict[str, DriverRecipe] = {
         DriverRecipe("driver-ring-line", "ring", start="line", episodes=30_000),
         *(
             DriverRecipe(
-                f"end-cell-{width}", "small", inputs=4, hidden=(width, width), end_cell=True, episodes=30_000
+                f"end-cell-{width}", "small", inputs=4, hidden=(width, width), end_cell=True, episodes=20_000
             )
             for width in (16, 24, 32, 64)
         ),
