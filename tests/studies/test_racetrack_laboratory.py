@@ -125,18 +125,18 @@ def plain_end_cell(track: Track, network, state):  # type: ignore[no-untyped-def
     return ("finished" if track.cells[y][x] == GOAL else "drive"), (x, y, dx, dy)
 
 
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("width", [WIDTHS[0], WIDTHS[-1]])
 def test_the_end_cell_model_drives_as_plain_python(width: int) -> None:
     """From random states: the same places, and the same end."""
     track, network, rng = shipped_track("small"), shipped("racetrack", f"end-cell-{width}"), Random(width)
     places = track.places(FREE, START)
-    starts = tuple((*rng.choice(places), rng.randint(-3, 3), rng.randint(-3, 3)) for _ in range(6))
+    starts = tuple((*rng.choice(places), rng.randint(-3, 3), rng.randint(-3, 3)) for _ in range(3))
     question = end_cell_problem(width, start_states(starts))
     assert len(explore(question, labels={}, max_states=len(starts)).markov.initial) == len(set(starts))
     names = ("drive", "moved", "crashed", "finished")
     for start in starts:
         state = dict(zip(("car_x", "car_y", "car_dx", "car_dy"), start, strict=True)) | {"@car": 0}
-        for _ in range(15):
+        for _ in range(8):
             kind, place = plain_end_cell(track, network, tuple(state[n] for n in list(state)[:4]))
             for _ in range(2):  # accelerate and move; look
                 (step,) = successors(question, state)
@@ -180,9 +180,8 @@ def test_the_reactive_driver_brakes_before_a_wall() -> None:
     assert ACCELERATIONS[int(edge.removeprefix("car#"))][0] == -1
 
 
-@pytest.mark.parametrize("name", ["bend", "small"])
-def test_an_exported_track_reads_back_with_the_same_states_and_probabilities(name: str, tmp_path) -> None:  # type: ignore[no-untyped-def]
-    track = shipped_track(name)
+def test_an_exported_track_reads_back_with_the_same_states_and_probabilities(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    track = bend()
     original = environment(track, anywhere=True)
     best = Probability(QUESTIONS["goal"].path, optimise="max", over="avg")
     path = tmp_path / "track.jani"

@@ -143,7 +143,7 @@ def _picture(wanted: FigureOf, found: Sequence[tuple[PanelOf, Problem, Result]],
         panels,
         columns=wanted.columns,
         down=True,
-        end="low",
+        end="middle" if all(p.quantity == "effort" for p in wanted.panels) else "low",
         limits=wanted.limits,
         curve=curve,
     )
