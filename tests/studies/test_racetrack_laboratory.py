@@ -8,6 +8,7 @@ from random import Random
 import numpy as np
 import pytest
 
+from surefoot.cli.commands.heatmap import study_figures
 from surefoot.compile import explore
 from surefoot.engines.explicit import Explicit
 from surefoot.errors import InvalidProblem
@@ -19,7 +20,7 @@ from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Probability
 from surefoot.problem.semantics import decision, holds, successors
 from surefoot.studies.assets import shipped
-from surefoot.studies.figures import Value, check, figures, read_claims
+from surefoot.studies.figures import Claim, FigureOf, Figures, PanelOf, Value, check, figures, read_claims
 from surefoot.studies.racetrack.drivers import DRIVEN, FINISHED, QUESTIONS, random_policy
 from surefoot.studies.racetrack.end_cell import (
     CRASHED,
@@ -266,3 +267,28 @@ def test_the_start_condition_is_the_cells() -> None:
     found = {(s["car_x"], s["car_y"]) for s in initial_states(question.environment, 10**6)}
     assert found == set(bend().places(FREE, START))
     assert inside(bend(), START) != inside(bend(), START, FREE)
+
+
+def test_a_figure_is_drawn_and_measured(tmp_path, monkeypatch, capsys) -> None:  # type: ignore[no-untyped-def]
+    """A small one, by the command: pictures, data, and a claim that is met or not."""
+    track = bend()
+
+    def build() -> Problem:
+        return Problem("tiny", environment(track, anywhere=True), careful_policy(track), QUESTIONS["goal"])
+
+    tiny = FigureOf("tiny", "a small figure", (PanelOf("bend", "bend", build),), columns=1)
+    measures = {"least": lambda f: min(float(v.estimate) for _, v in f["bend"])}
+    for bound, code in ((0.0, 0), (1.0, 1)):
+        claims = (Claim("tiny", "least", "paper", "says", at_least=bound),)
+        monkeypatch.setattr(
+            study_figures, "figures", lambda _, c=claims: Figures({"tiny": tiny}, measures, c)
+        )
+        how = study_figures.Sampling("explicit", {}, 60.0, 0)
+        assert study_figures.drawn_figures("racetrack", ["all"], how, tmp_path, lambda _: None, False) == code
+        assert ("NOT MET" if code else "met    ") in capsys.readouterr().out
+    assert (tmp_path / "racetrack-figure-tiny.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "racetrack-figure-tiny.svg").exists()
+    with pytest.raises(InvalidProblem, match="no figure `7`"):
+        figures("racetrack").figure("7")
+    with pytest.raises(InvalidProblem, match="has no figures"):
+        figures("toy")
