@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 import pytest
 from tests.certify.test_replay import counter
@@ -14,7 +15,7 @@ from surefoot.errors import Unsupported
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Recurs
 from surefoot.run import verify
-from surefoot.verdict.verdict import Holds, Proved, Reason, Unknown, Vacuous, Verdict, Violated
+from surefoot.verdict.verdict import Estimated, Holds, Proved, Reason, Unknown, Vacuous, Verdict, Violated
 from surefoot.work.budget import Budget
 
 LATE = Unknown(Reason.TIMEOUT, "late")
@@ -75,6 +76,36 @@ def test_what_is_known_is_kept() -> None:
     assert isinstance(answered.verdict, Unknown)
     assert (answered.verdict.reason, answered.verdict.holds_up_to) == (Reason.TIMEOUT, 7)
     assert (answered.verdict.uncertified_by, answered.engines) == ("milp", engines)
+
+
+@dataclass(frozen=True)
+class Resort(Telling):
+    last_resort: bool = True
+
+
+ESTIMATE = Estimated(Fraction(0), Fraction(1, 10), Fraction(19, 20), {})
+
+
+@pytest.mark.parametrize("failure", [LATE, Unknown(Reason.INCOMPLETE, "no"), Unsupported, MemoryError])
+def test_an_estimate_is_the_last_resort(failure: Verdict | type[BaseException]) -> None:
+    first, second = Telling("computing", (failure,)), Resort("estimating", (ESTIMATE,))
+    answered = take_turns((second, first), counter(), Budget(60))
+    assert (answered.verdict, answered.engines) == (ESTIMATE, (second,))
+    assert first.given[0] == pytest.approx(45, abs=0.5)  # three quarters of the time
+    assert len(second.given) == 1
+
+
+def test_no_estimate_where_there_is_an_answer() -> None:
+    first, second = Telling("computing", (SHOWN,)), Resort("estimating", (ESTIMATE,))
+    assert take_turns((second, first), counter(), Budget(60)).verdict == SHOWN
+    stopped = Telling("computing", (KeyboardInterrupt,))
+    assert take_turns((second, stopped), counter(), Budget(60)).verdict.reason is Reason.INTERRUPTED  # type: ignore[union-attr]
+    assert second.given == []
+    assert take_turns((second,), counter(), Budget(60)).verdict == ESTIMATE  # nobody else is there
+    stuck = Resort("estimating", (Unknown(Reason.INCOMPLETE, "open choices"),))
+    both = take_turns((stuck, Telling("computing", (LATE,))), counter(), Budget(60)).verdict
+    assert isinstance(both, Unknown)
+    assert both.detail == "computing: late; estimating: open choices"
 
 
 def test_an_interrupt_ends_all_turns() -> None:

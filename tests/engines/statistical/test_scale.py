@@ -91,6 +91,21 @@ def test_any_number_of_workers_in_any_order(size: int) -> None:
     assert seen[0] == seen[1]
 
 
+def test_large_work_gets_more_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("_TELL_SECONDS", "_PATIENCE", "_LONG"):
+        monkeypatch.setattr(f"surefoot.engines.statistical.experiment.{name}", 0.0)
+    question = Share(choose("chen", Fraction(1, 20), Fraction(1, 20)))
+    alone = [Cell(0, question, question.begin())]
+    assert Experiment(alone, 1, Budget(60), Shuffled(1, 0)).run() == ""
+    for larger in (Shuffled(4, 1), None):  # None: the others could not be started
+        cells = [Cell(0, question, question.begin())]
+        experiment = Experiment(cells, 1, Budget(60), first := Shuffled(1, 0), grow=lambda more=larger: more)
+        assert experiment.run() == ""
+        assert cells[0].state == alone[0].state
+        assert experiment.crew is (larger or first)
+        assert experiment.grow is None
+
+
 def troubled(seed: int, start: int | None, first: int, count: int) -> Runs:
     """Run 700 of start 1 cannot be made."""
     if start == 1 and first <= 700 < first + count:

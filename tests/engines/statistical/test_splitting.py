@@ -88,7 +88,8 @@ def test_workers_and_folders(tmp_path: Path) -> None:
     assert estimate(climb(5), small, seed=1) != expected
 
 
-def test_refusals() -> None:
+def test_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("surefoot.engines.statistical.splitting._MOST_BRANCHES", 500)
     with pytest.raises(InvalidProblem, match="split into 1"):
         replace(SPLIT, factor=1).check(climb(3), Budget(10))
     with pytest.raises(Unsupported, match="branches"):

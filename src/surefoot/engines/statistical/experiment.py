@@ -33,6 +33,8 @@ _LOOK_UP = 0.2  # seconds
 _FEW = 64  # runs that are tried after a single one was fast
 _MOST = 1 << 18  # runs in a batch
 _TELL_SECONDS = 0.5
+_PATIENCE = 2.0  # seconds before anybody thinks about more workers
+_LONG = 5.0  # seconds of work that are worth starting them
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,16 +179,16 @@ class Experiment:
             self.budget.progress(f"{made:,} runs; so far in {ends}")
 
     def _perhaps_grow(self, elapsed: float) -> None:
-        if self.grow is None or elapsed < 2.0 or self.given:
+        """More workers, once, if what is needed in any case will take long."""
+        if self.grow is None or elapsed < _PATIENCE or self.given:
             return
         made = max(1, int(total(self.cells).sum()))
         needed = sum(cell.question.ahead(cell.state) for cell in self.cells if cell.open)
-        if needed / made * elapsed > 5.0:
-            larger = self.grow()
+        if needed / made * elapsed > _LONG:
+            larger, self.grow = self.grow(), None
             if larger is not None:
                 self.crew.dismiss()
                 self.crew = larger
-        self.grow = None if needed / made * elapsed > 5.0 or elapsed > 30 else self.grow
 
 
 def _restored(
