@@ -14,7 +14,7 @@ from surefoot.engines.explicit import Explicit
 from surefoot.engines.statistical import Statistical
 from surefoot.engines.statistical.engine import WAYS
 from surefoot.errors import InvalidProblem, Unsupported
-from surefoot.problem.environment import Choice, Edge, Int, Law, Update
+from surefoot.problem.environment import Choice, Edge, Int, Law, Outcome, Update
 from surefoot.problem.parse import parse_property
 from surefoot.problem.policy import OraclePolicy
 from surefoot.problem.problem import Problem
@@ -159,6 +159,28 @@ def test_expected_rewards_need_bounds() -> None:
     # Stated by somebody who knows that it takes no longer than 100 steps (once in a very long while it does).
     found = estimate(problem, replace(COARSE, most=Fraction(400), eps=Fraction(2)))
     assert found.low <= Fraction(12, 5) <= found.high
+
+
+def test_a_run_that_was_cut_off_may_lose_what_it_has_gathered() -> None:
+    """5 at first, then rarely -5 at the end: 0 in all, but cut-off runs have 5. The stated range is right."""
+    gain = Outcome(updates=(Update(X, Const(2)),), rewards=(("gold", Const(5)),))
+    loss = Outcome(Const(Fraction(1, 100)), (Update(X, Const(3)),), (("gold", Const(-5)),))
+    wait = Outcome(Const(Fraction(99, 100)))
+    edges = (
+        Edge(action="go", guard=equal(X, Const(1)), outcomes=(gain,)),
+        Edge(action="go", guard=equal(X, Const(2)), outcomes=(loss, wait)),
+    )
+    problem = system(edges, "E=? [ gold until x = 3 ]")
+    engine = replace(COARSE, least=Fraction(0), most=Fraction(5), max_steps=10, eps=Fraction(1, 2))
+    assert estimate(problem, engine).low == 0
+
+
+def test_a_run_that_was_cut_off_beyond_the_stated_range_is_an_error() -> None:
+    problem = replace(
+        mix(Fraction(9, 10), Fraction(1, 10)), property=parse_property("E=? [ steps until x = 2 ]")
+    )
+    with pytest.raises(InvalidProblem, match="not within its range"):
+        replace(COARSE, most=Fraction(20), max_steps=100).check(problem, Budget(60))
 
 
 def test_what_some_run_never_reaches_is_infinitely_far() -> None:

@@ -23,7 +23,7 @@ from surefoot.engines.statistical.question import (
     named_counts,
     total,
 )
-from surefoot.engines.statistical.reward_range import reward_range
+from surefoot.engines.statistical.reward_range import never_falls, reward_range
 from surefoot.engines.statistical.sided import Sided
 from surefoot.engines.statistical.splitting import Trees, Weight
 from surefoot.errors import InvalidProblem, SurefootError, did_you_mean
@@ -128,7 +128,8 @@ def posed(options: Options, problem: Problem, sharing: int, budget: Budget) -> Q
     wanted, delta = problem.property, options.delta / sharing
     if isinstance(wanted, Expected):
         within = reward_range(problem.environment, wanted, options.least, options.most)
-        return Mean(Betting(within, options.eps, delta), endless=wanted.steps is None)
+        grows = never_falls(problem.environment, wanted.reward)
+        return Mean(Betting(within, options.eps, delta), wanted.steps is None, grows)
     assert isinstance(wanted, Probability)
     negated = asked(wanted, "max").negated
     if options.importance is not None:

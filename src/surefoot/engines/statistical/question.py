@@ -73,10 +73,12 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """An expected reward. `endless`: it is summed until a goal that every run must reach."""
+    """An expected reward. `endless`: it is summed until a goal that every run must reach. `grows`: no step
+    takes anything away, so that a run that was cut off has at least what it has gathered."""
 
     plan: Betting
     endless: bool
+    grows: bool = False
 
     def begin(self) -> RewardProgress:
         return RewardProgress()
@@ -98,9 +100,10 @@ class Mean:
         assert self.plan.within.high is not None
         low, high = float(self.plan.within.low), float(self.plan.within.high)
         open_ended = runs.outcome == UNDECIDED
-        at_least = runs.reward_low if low >= 0 else np.where(open_ended, low, runs.reward_low)
+        at_least = runs.reward_low if self.grows else np.where(open_ended, low, runs.reward_low)
         at_most = np.where(open_ended, high, runs.reward_high)
-        if np.any(runs.reward_low[~open_ended] > high) or np.any(runs.reward_high[~open_ended] < low):
+        gathered = runs.reward_low if self.grows else runs.reward_low[~open_ended]
+        if np.any(gathered > high) or np.any(runs.reward_high[~open_ended] < low):
             return runs.reward_low, runs.reward_high  # outside of a stated range: the plan refuses it
         return np.clip(at_least, low, high), np.clip(at_most, low, high)
 

@@ -30,6 +30,16 @@ def reward_range(
     return Range(low if least is None else least, high if most is None else most)
 
 
+def never_falls(environment: Environment, reward: str | Term) -> bool:
+    """Is it known that no step has a negative reward?"""
+    if reward == STEPS:
+        return True
+    try:
+        return environment.arithmetic is Arithmetic.EXACT and _of_step(environment, reward)[0] >= 0
+    except SurefootError:
+        return False
+
+
 def _of_steps(
     environment: Environment, reward: str | Term, steps: int
 ) -> tuple[Fraction | None, Fraction | None]:
