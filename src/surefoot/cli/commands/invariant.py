@@ -115,7 +115,7 @@ def invariant(
     check_writable(plot, inputs, "--plot")
     check_writable(report, inputs, "--report")
     wiring = {name: options.pop(name) for name in MODEL_OPTIONS}
-    name, problem, loaded = _loaded(model, wiring)
+    name, problem, loaded = one_problem(model, wiring)
     engines = build_engines(engine_name, options, dump_queries)
     with progress(quiet) as tell:
         source = {**loaded.source, "property": name}
@@ -151,7 +151,7 @@ def _moving(
     return bounds(problem, parse_tighten(text, problem), low, high, step)
 
 
-def _loaded(model: str, wiring: dict[str, Any]) -> tuple[str, Problem, Loaded]:
+def one_problem(model: str, wiring: dict[str, Any]) -> tuple[str, Problem, Loaded]:
     """The one problem that is meant."""
     if names_study(model):
         given = {k: wiring[k] for k in ("policy", "constants", "output")}

@@ -8,7 +8,7 @@ the others first. What is covered is decided exactly, by proofs.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from surefoot.encode.barrier import System
@@ -16,12 +16,14 @@ from surefoot.engines.barrier.closed import ClosedSet, Unproved, covering
 from surefoot.engines.barrier.plane import plane
 from surefoot.engines.barrier.search import search
 from surefoot.engines.shield.gains import Gain, Oracle, Range, gains
+from surefoot.engines.shield.lost import is_lost, lost_parts
 from surefoot.problem.term import Term
 from surefoot.work.budget import Budget
 
 Box = tuple[Range, ...]
 SMALLEST = Fraction(1, 64)  # of the starts, in each variable
 CANDIDATES = 6  # for one part
+MOST_LOST = 200  # uncovered parts that are looked at for starts that are lost
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,8 @@ class Synthesis:
     branches: tuple[Branch, ...]
     uncovered: tuple[Box, ...]  # parts of the starts that no set contains
     trouble: str = ""
+    lost: tuple[Box, ...] = ()  # starts, some of them single states, that no control can save
+    interrupted: bool = False
 
     def covered_share(self, starts: Sequence[Range]) -> Fraction:
         """By volume, over the variables in which starts differ."""
@@ -49,32 +53,56 @@ def _volume(box: Sequence[Range], starts: Sequence[Range]) -> Fraction:
 
 
 def synthesise(system: System, oracle: Oracle | None, degrees: tuple[int, ...], budget: Budget) -> Synthesis:
-    """Rules in the order in which they were found."""
-    branches: list[Branch] = []
-    open_parts: list[Box] = [system.initial]
-    uncovered: list[Box] = []
-    trouble = ""
-    while open_parts:
-        part = open_parts.pop(0)
-        if budget.spent():
-            uncovered.append(part)
-            continue
-        done = _volume_of([*open_parts, *uncovered, part], system)
-        budget.progress(f"shield: {len(branches)} rules, {float(1 - done):.0%} of the starts covered")
-        if (again := _extended(system, branches, part, budget)) is not None:
-            branches[again[0]] = again[1]
-            continue
-        found = _rule(system, part, oracle, degrees, budget)
-        if not isinstance(found, str):
-            branches.append(found)
-            continue
-        trouble = found
-        halves = _halved(part, system.initial)
+    """Rules in the order in which they were found; an interruption keeps what there is."""
+    work = _Work(system, oracle, degrees, budget, [system.initial])
+    interrupted = False
+    try:
+        while work.open_parts:
+            work.next_part()
+    except KeyboardInterrupt:
+        interrupted = True
+    uncovered = (*work.uncovered, *work.open_parts)
+    lost = dict.fromkeys(piece for part in uncovered[:MOST_LOST] for piece in lost_parts(system, part))
+    return Synthesis(tuple(work.branches), uncovered, work.trouble, tuple(lost), interrupted)
+
+
+@dataclass(slots=True)
+class _Work:
+    system: System
+    oracle: Oracle | None
+    degrees: tuple[int, ...]
+    budget: Budget
+    open_parts: list[Box]
+    branches: list[Branch] = field(default_factory=list)
+    uncovered: list[Box] = field(default_factory=list)
+    trouble: str = ""
+
+    def next_part(self) -> None:
+        """Cover the first open part, or halve it, or give it up."""
+        system, part, budget = self.system, self.open_parts[0], self.budget
+        share = _volume_of([*self.open_parts, *self.uncovered], system)
+        budget.progress(f"shield: {len(self.branches)} rules, {float(1 - share):.1%} of the starts covered")
+        found: Branch | str = "the time is over"
+        if not budget.spent():
+            if (again := _extended(system, self.branches, part, budget)) is not None:
+                self.branches[again[0]] = again[1]
+                self.open_parts.pop(0)
+                return
+            found = "no control can save it" if is_lost(system, part) else self._rule(part)
+        if isinstance(found, Branch):
+            self.branches.append(found)
+            self.open_parts.pop(0)
+            return
+        self.trouble = found
+        halves = None if budget.spent() else _halved(part, system.initial)
+        self.open_parts.pop(0)
         if halves is None:
-            uncovered.append(part)
+            self.uncovered.append(part)
         else:
-            open_parts += halves
-    return Synthesis(tuple(branches), tuple(uncovered), trouble)
+            self.open_parts += halves
+
+    def _rule(self, part: Box) -> Branch | str:
+        return _rule(self.system, part, self.oracle, self.degrees, self.budget)
 
 
 def _volume_of(boxes: Sequence[Box], system: System) -> Fraction:

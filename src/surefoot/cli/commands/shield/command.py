@@ -1,0 +1,111 @@
+"""`surefoot shield MODEL`: synthesise a program that is proved safe, and a shield around a network."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sys
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+import click
+
+from surefoot.cli.commands.check import MODEL_OPTIONS
+from surefoot.cli.commands.invariant import one_problem
+from surefoot.cli.commands.shield.made import Made, make
+from surefoot.cli.commands.shield.words import facts, told
+from surefoot.cli.model import model_flags
+from surefoot.cli.output import check_writable, positive, write_file
+from surefoot.cli.progress import progress
+from surefoot.errors import InvalidProblem
+from surefoot.work.budget import Budget
+
+
+def degrees(_: click.Context, option: click.Parameter, given: str) -> tuple[int, ...]:
+    """`2,4`: even numbers from 2 on."""
+    found = tuple(int(part) for part in given.split(",") if part.strip().isdigit())
+    if not found or len(found) != len(given.split(",")) or any(d < 2 or d % 2 or d > 12 for d in found):
+        raise click.BadParameter(f"`{given}` is not a list of even numbers like 2,4", param=option)
+    return found
+
+
+@click.command()
+@click.argument("model", metavar="MODEL|STUDY/PROBLEM")
+@model_flags
+@click.option("--degree", "tried", callback=degrees, default="2,4", show_default=True, metavar="2,4",
+              help="Degrees of the barriers, in the order in which they are tried.")  # fmt: skip
+@click.option("--timeout", type=float, callback=positive, default=120.0, show_default=True, metavar="SECONDS",
+              help="For the synthesis; what is found by then is certified and reported.")  # fmt: skip
+@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--certificate", metavar="FILE", help="Write the certificate (.gz packs it).")
+@click.option("--python", "python_path", metavar="FILE.py", help="Write the shield as a Python module.")
+@click.option("--c", "c_prefix", metavar="PREFIX", help="Write the shield as PREFIX.h and PREFIX.c (C99).")
+@click.option("--json", "json_path", metavar="FILE|-", help="Write everything; - = stdout, nothing else.")
+@click.option("--quiet", is_flag=True, help="No progress on stderr.")
+def shield(
+    model: str,
+    tried: tuple[int, ...],
+    timeout: float,
+    seed: int,
+    certificate: str | None,
+    python_path: str | None,
+    c_prefix: str | None,
+    json_path: str | None,
+    quiet: bool,
+    **options: Any,
+) -> int:
+    """Synthesise a program for MODEL whose rules have sets of states that no step leaves and that have no bad
+    state, until they cover the starts; and a shield that overrules whoever proposes controls where they are
+    not seen to lead into such a set. If MODEL has a network, the program imitates it where it can.
+
+    Exit 0: every start is covered and the certificate accepted, 3: a part of them or nothing, 130:
+    interrupted, with what was found.
+    """
+    outputs = {"--certificate": certificate, "--python": python_path, "--json": json_path}
+    outputs |= {"--c": c_prefix and f"{c_prefix}.c"}
+    for option, path in outputs.items():
+        check_writable(path, [Path(model)], option)
+    if python_path is not None and not python_path.endswith(".py"):
+        raise InvalidProblem(f"`{python_path}` is no Python module", fix="end it with .py", where="--python")
+    name, problem, loaded = one_problem(model, {name: options.pop(name) for name in MODEL_OPTIONS})
+    began = process_time()
+    with progress(quiet) as tell:
+        made = make(problem, tried, Budget(timeout, seed, tell))
+    seconds = process_time() - began
+    if json_path != "-":
+        print(told(made, seconds))
+    for path, content in _files(made, certificate, python_path, c_prefix):
+        write_file(Path(path), content)
+        if not quiet:
+            print(f"written: {path}", file=sys.stderr)
+    if json_path is not None:
+        source = {**loaded.source, "property": name}
+        data = facts(made, seconds, seed=seed, degrees=tried, source=source, inputs=loaded.inputs)
+        text = json.dumps(data, indent=1) + "\n"
+        sys.stdout.write(text) if json_path == "-" else write_file(Path(json_path), text)
+    if made.found.interrupted:
+        return 130
+    return 0 if made.accepted and not made.found.uncovered else 3
+
+
+def _files(
+    made: Made, certificate: str | None, python_path: str | None, c_prefix: str | None
+) -> list[tuple[str, str | bytes]]:
+    """What is written: nothing that is not certified."""
+    wanted = [p for p in (certificate, python_path, c_prefix) if p is not None]
+    if not made.accepted or made.certificate is None:
+        for path in wanted:
+            print(f"not written: {path} (nothing is certified)", file=sys.stderr)
+        return []
+    found: list[tuple[str, str | bytes]] = []
+    if certificate is not None:
+        text = json.dumps(made.certificate, separators=(",", ":")) + "\n"
+        packed = gzip.compress(text.encode(), mtime=0) if certificate.endswith(".gz") else text
+        found.append((certificate, packed))
+    if python_path is not None:
+        found.append((python_path, made.python()))
+    if c_prefix is not None:
+        header, source = made.c(Path(c_prefix).name)
+        found += [(f"{c_prefix}.h", header), (f"{c_prefix}.c", source)]
+    return found

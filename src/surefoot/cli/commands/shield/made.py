@@ -1,0 +1,96 @@
+"""A synthesis with its certificate, and the shield as source code."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from random import Random
+from typing import Any
+
+from surefoot.certify.barrier.claim import about_sets
+from surefoot.certify.checker.check import check
+from surefoot.compile.source import Example, Guard, c_source, guard_of, python_source
+from surefoot.encode.barrier import System, system_of
+from surefoot.engines.shield.oracle import oracle_of
+from surefoot.engines.shield.program import evidence, program, shielded
+from surefoot.engines.shield.synthesis import Synthesis, synthesise
+from surefoot.problem.meaning.decision import decide
+from surefoot.problem.meaning.evaluate import Undefined
+from surefoot.problem.policy import OraclePolicy, Policy, ShieldedPolicy
+from surefoot.problem.problem import Problem
+from surefoot.transform.discretise import discretise
+from surefoot.work.budget import Budget
+
+EXAMPLES = 64  # of the self-test in C
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """`problem`: as it is executed, with the shield or the program as its policy."""
+
+    problem: Problem
+    system: System
+    found: Synthesis
+    accepted: bool
+    reason: str
+    certificate: dict[str, Any] | None
+
+    def guard(self) -> Guard:
+        return guard_of(self.problem.environment, self.problem.policy)
+
+    def python(self) -> str:
+        return python_source(self.guard())
+
+    def c(self, file: str) -> tuple[str, str]:
+        return c_source(self.guard(), file, self.examples())
+
+    def examples(self) -> list[Example]:
+        """Random states and proposals, decided by the reference meaning."""
+        random, found = Random(0), []
+        for _ in range(4 * EXAMPLES):
+            branch = random.choice(self.found.branches)
+            state = tuple(random.uniform(float(a), float(b)) for a, b in branch.set.domain)
+            ends = self.guard().controls
+            proposed = tuple(
+                random.uniform(-1.0 if a is None else a, 1.0 if b is None else b) for _, a, b in ends
+            )
+            policy = self.problem.policy
+            if isinstance(policy, ShieldedPolicy):
+                policy = replace(policy, policy=_proposing(proposed))
+            assert policy is not None
+            names = dict(zip(self.system.variables, state, strict=True))
+            try:
+                made = decide(policy, self.problem.environment, names)
+            except Undefined:
+                continue  # in no set: the reference has no answer there
+            applied = tuple(float(made.controls[name]) for name, _, _ in ends)
+            overruled = made.intervened or not isinstance(policy, ShieldedPolicy)
+            found.append(Example(state, proposed, applied, int(overruled)))
+        return found[:EXAMPLES]
+
+
+def _proposing(values: tuple[float, ...]) -> OraclePolicy:
+    return OraclePolicy("proposed", lambda _: values)
+
+
+def make(problem: Problem, degrees: tuple[int, ...], budget: Budget) -> Made:
+    """Synthesise, certify and check; without two ends for each control there is a program but no shield."""
+    executed, _ = discretise(problem)
+    system = system_of(executed)
+    found = synthesise(system, oracle_of(executed, system), degrees, budget)
+    if not found.branches:
+        return Made(executed, system, found, False, f"no set was found: {found.trouble}", None)
+    bounded = all(low is not None and high is not None for _, low, high in system.controls)
+    policy: Policy = program(system, found)
+    shown = evidence(found)
+    if bounded and system.controls:
+        policy, permits = shielded(system, found, executed.policy or policy)
+        shown = evidence(found, permits)
+    protected = replace(executed, policy=policy)
+    if found.uncovered:
+        return Made(protected, system, found, False, f"not all starts are covered: {found.trouble}", None)
+    content = json.loads(json.dumps(about_sets(protected, shown).content))
+    judged = check(content)
+    return Made(
+        protected, system, found, judged.accepted, judged.claim if judged.accepted else judged.reason, content
+    )

@@ -1,0 +1,151 @@
+"""A synthesis as readable code, and as JSON."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from surefoot.cli.commands.shield.made import Made
+from surefoot.engines.shield.synthesis import Box, Branch
+from surefoot.problem.policy import ShieldedPolicy
+from surefoot.problem.show import show, show_property
+from surefoot.problem.term import Apply, Const, Op, Term, Var
+
+LONGEST = 20  # terms of a barrier that are printed
+MOST_LISTED = 8  # parts of the starts
+
+
+def told(made: Made, seconds: float) -> str:
+    """What was found, for people: numbers of barriers are rounded, those of the program are not."""
+    found, lines = made.found, []
+    for index, branch in enumerate(found.branches):
+        lines += _rule(made, index, branch)
+    if found.branches:
+        lines.append("")
+    share = found.covered_share(made.system.initial)
+    count = len(found.branches)
+    lines.append(f"problem      {made.problem.name}")
+    lines.append(
+        f"rules        {count}; barriers of degree {_degrees(found.branches)}" if count else "rules        0"
+    )
+    lines.append(f"covered      {_percent(share)} of the starts")
+    lines += [f"  open       {_box(made, box)}" for box in found.uncovered[:MOST_LISTED]]
+    more = len(found.uncovered) - MOST_LISTED
+    lines += [f"  open       and {more} other parts"] if more > 0 else []
+    for box in found.lost[:MOST_LISTED]:
+        lines.append(
+            f"  lost       {_box(made, box)}: unsafe at once or after one step, whatever the control"
+        )
+    word = "accepted" if made.accepted else "none"
+    lines.append(f"certificate  {word}: {made.reason}")
+    if count and not isinstance(made.problem.policy, ShieldedPolicy):
+        lines.append("shield       none: a control has no two ends, so that only the program is safe")
+    lines.append(f"seconds      {seconds:.1f} (processor time of synthesis and checking)")
+    if found.interrupted:
+        lines.append("interrupted: this is what was found before")
+    return "\n".join(lines)
+
+
+def _percent(share: Fraction) -> str:
+    """Never 100 % for less than everything."""
+    return "100 %" if share == 1 else f"{min(float(share) * 100, 99.99):.2f} %"
+
+
+def _rule(made: Made, index: int, branch: Branch) -> list[str]:
+    sides = [
+        f"{_short(low)} <= {name} <= {_short(high)}"
+        for name, (low, high) in zip(made.system.variables, branch.set.domain, strict=True)
+    ]
+    word = "if" if index == 0 else "elif"
+    lines = [f"{word} {' and '.join([*sides, f'B{index} <= {_short(-branch.set.margin)}'])}:"]
+    for (name, low, high), value in zip(made.system.controls, branch.then, strict=True):
+        text = show(value)
+        text = text if low is None else f"max({text}, {_short(low)})"
+        lines.append(f"    {name} = {text if high is None else f'min({text}, {_short(high)})'}")
+    lines.append(f"    # B{index} = {barrier_text(branch.set.barrier)}")
+    return lines
+
+
+def barrier_text(barrier: Term) -> str:
+    parts = _summands(barrier)
+    text = " + ".join(_monomial(p) for p in parts[:LONGEST]).replace("+ -", "- ")
+    return text if len(parts) <= LONGEST else f"{text} + … ({len(parts)} terms)"
+
+
+def _summands(barrier: Term) -> tuple[Term, ...]:
+    return barrier.args if isinstance(barrier, Apply) and barrier.op is Op.ADD else (barrier,)
+
+
+def _monomial(term: Term) -> str:
+    """`2 * x^2 * y`, from a product of a number and variables."""
+    factors = term.args if isinstance(term, Apply) else (term,)
+    numbers = [_short(Fraction(f.value)) for f in factors if isinstance(f, Const)]
+    powers = Counter(f.name for f in factors if isinstance(f, Var))
+    return " * ".join([*numbers, *(n if e == 1 else f"{n}^{e}" for n, e in powers.items())])
+
+
+def _short(value: Fraction) -> str:
+    return f"{float(value):.6g}"
+
+
+def _box(made: Made, box: Box) -> str:
+    return ", ".join(
+        f"{name} = {_short(low)}" if low == high else f"{_short(low)} <= {name} <= {_short(high)}"
+        for name, (low, high) in zip(made.system.variables, box, strict=True)
+    )
+
+
+def _degrees(branches: Sequence[Branch]) -> str:
+    found = sorted({_degree(b.set.barrier) for b in branches})
+    return ", ".join(map(str, found))
+
+
+def _degree(barrier: Term) -> int:
+    return max(len(p.args) - 1 if isinstance(p, Apply) else 0 for p in _summands(barrier))
+
+
+def facts(
+    made: Made,
+    seconds: float,
+    *,
+    seed: int,
+    degrees: Sequence[int],
+    source: Mapping[str, object],
+    inputs: Mapping[str, str],
+) -> dict[str, Any]:
+    """Everything, with exact numbers."""
+    found = made.found
+    return {
+        "schema": 1,
+        "problem": made.problem.name,
+        "property": show_property(made.problem.property),
+        "covered": str(found.covered_share(made.system.initial)),
+        "rules": [
+            {
+                "domain": _exact(b.set.domain),
+                "barrier": show(b.set.barrier),
+                "degree": _degree(b.set.barrier),
+                "margin": str(b.set.margin),
+                "then": {n: show(t) for (n, _, _), t in zip(made.system.controls, b.then, strict=True)},
+            }
+            for b in found.branches
+        ],
+        "uncovered": [_exact(box) for box in found.uncovered],
+        "lost": [_exact(box) for box in found.lost],
+        "shield": isinstance(made.problem.policy, ShieldedPolicy),
+        "certified": made.accepted,
+        "reason": made.reason,
+        "certificate": made.certificate,
+        "interrupted": found.interrupted,
+        "source": dict(source),
+        "inputs": dict(inputs),
+        "seed": seed,
+        "degrees": list(degrees),
+        "cpu seconds": round(seconds, 3),
+    }
+
+
+def _exact(box: Box) -> list[list[str]]:
+    return [[str(low), str(high)] for low, high in box]

@@ -1,0 +1,7 @@
+"""Programs and shields as source code that needs nothing: a Python module, and C99."""
+
+from surefoot.compile.source.c import Example, c_source
+from surefoot.compile.source.guard import Guard, guard_of
+from surefoot.compile.source.python import python_source
+
+__all__ = ["Example", "Guard", "c_source", "guard_of", "python_source"]

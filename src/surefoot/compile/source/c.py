@@ -1,0 +1,234 @@
+"""A shield as C99: a header and a source file without allocation and without dependencies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from textwrap import fill
+
+from surefoot.compile.source.guard import Guard, comment
+from surefoot.compile.source.listing import Listing
+from surefoot.problem.term import Term
+
+_WORDS = {"and": "&&", "or": "||", "not": "!", "true": "1", "false": "0"}
+_HEADER = """/* A shield for `{name}`: proposed controls are used where they are seen to lead into a safe set.
+ *
+ * state: {state}
+ * proposed, applied: {controls}
+ *
+ * {symbol}_step returns
+ *   0  the proposed controls, clipped to their ends, are applied
+ *   1  they are not seen to lead into a safe set, or are no numbers: the program decides
+ *   2  the state is in no safe set, nothing is promised: the rule whose set is nearest (smallest barrier)
+ *      decides; if a value of the state is no finite number, or nothing finite is computed, the controls are
+ *      {rest}
+ *
+ * Everything is computed in float64 in the order written: do not compile with -ffast-math.
+ * Compiled with -D{macro}_SELF_TEST the source is a program that compares examples bit for bit.
+ */
+#ifndef {macro}_H
+#define {macro}_H
+
+#define {macro}_STATES {states}
+#define {macro}_CONTROLS {count}
+
+int {symbol}_step(const double state[{macro}_STATES], const double proposed[{macro}_CONTROLS],
+                  double applied[{macro}_CONTROLS]);
+
+#endif
+"""
+_TOP = """#include "{file}.h"
+
+#include <float.h>
+
+#if defined(__FAST_MATH__)
+#error "-ffast-math changes what is computed"
+#endif
+#if FLT_EVAL_METHOD != 0
+#error "doubles have to be computed as doubles (on x86: -msse2 -mfpmath=sse)"
+#endif
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize ("fp-contract=off")
+#else
+#pragma STDC FP_CONTRACT OFF
+#endif
+
+static int finite_all(const double *v, int count)
+{{
+    for (int i = 0; i < count; i++)
+        if (!(v[i] - v[i] == 0.0))
+            return 0;
+    return 1;
+}}
+"""
+_TEST = """
+#ifdef {macro}_SELF_TEST
+#include <stdio.h>
+#include <string.h>
+
+static const struct {{
+    double state[{macro}_STATES], proposed[{macro}_CONTROLS], applied[{macro}_CONTROLS];
+    int intervened;
+}} examples[] = {{
+{rows}
+}};
+
+int main(void)
+{{
+    const int count = (int)(sizeof examples / sizeof examples[0]);
+    for (int i = 0; i < count; i++) {{
+        double applied[{macro}_CONTROLS];
+        const int intervened = {symbol}_step(examples[i].state, examples[i].proposed, applied);
+        if (intervened != examples[i].intervened || memcmp(applied, examples[i].applied, sizeof applied)) {{
+            printf("example %d differs\\n", i);
+            return 1;
+        }}
+    }}
+    printf("%d examples agree\\n", count);
+    return 0;
+}}
+#endif
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """What the shield does in a state, for the self-test."""
+
+    state: tuple[float, ...]
+    proposed: tuple[float, ...]
+    applied: tuple[float, ...]
+    intervened: int
+
+
+def c_source(guard: Guard, file: str, examples: Sequence[Example]) -> tuple[str, str]:
+    """Header and source; `file` is their name without `.h` and `.c`, and makes the names in them."""
+    symbol = "".join(c if c.isascii() and c.isalnum() else "_" for c in file)
+    symbol = symbol if symbol[:1].isalpha() else f"shield_{symbol}"
+    macro = symbol.upper()
+    header = _HEADER.format(
+        name=comment(guard.name),
+        state=comment(", ".join(guard.variables)),
+        controls=comment(", ".join(name for name, _, _ in guard.controls)),
+        rest=", ".join(map(repr, guard.at_rest())),
+        symbol=symbol,
+        macro=macro,
+        states=len(guard.variables),
+        count=len(guard.controls),
+    )
+    parts = [_TOP.format(file=file), _clipped(guard)]
+    parts.append(_condition("permitted", guard.permits, guard, proposed=True))
+    for index, rule in enumerate(guard.rules):
+        parts.append(_condition(f"applies_{index}", rule.when, guard))
+        parts.append(_gap(f"gap_{index}", rule.gap, guard))
+        parts.append(_controls(f"rule_{index}", rule.then, guard))
+    rows = ",\n".join(
+        f"    {{{_row(e.state)}, {_row(e.proposed)}, {_row(e.applied)}, {e.intervened}}}" for e in examples
+    )
+    parts += [_step(guard, symbol, macro), _TEST.format(macro=macro, symbol=symbol, rows=rows)]
+    return header, "\n".join(parts)
+
+
+def _row(values: Sequence[float]) -> str:
+    return "{" + ", ".join(v.hex() for v in values) + "}"
+
+
+def _listing(guard: Guard) -> Listing:
+    names = {name: f"x[{i}]" for i, name in enumerate(guard.variables)}
+    names |= {name: f"u[{i}]" for i, (name, _, _) in enumerate(guard.controls)}
+    return Listing(names.__getitem__, float.hex)
+
+
+def _wrapped(start: str, text: str) -> str:
+    whole = f"    {start}{text};"
+    if len(whole) <= 100:
+        return whole
+    body = fill(f"{text};", 92, initial_indent=" " * 8, subsequent_indent=" " * 8, break_long_words=False)
+    return f"    {start}\n{body}"
+
+
+def _function(head: str, listing: Listing, body: Sequence[str], unused: Sequence[str]) -> str:
+    named = [_wrapped(f"const double t{i} = ", listing.shown(i, whole=True)) for i in listing.named()]
+    return "\n".join([head, "{", *(f"    (void){name};" for name in unused), *named, *body, "}", ""])
+
+
+def _condition(name: str, term: Term, guard: Guard, proposed: bool = False) -> str:
+    listing = _listing(guard)
+    found = listing.told(listing.condition(term), _WORDS)
+    arguments = "const double *x, const double *u" if proposed else "const double *x"
+    unused = ("x", "u") if proposed else ("x",)
+    return _function(f"static int {name}({arguments})", listing, [_wrapped("return ", found)], unused)
+
+
+def _gap(name: str, term: Term, guard: Guard) -> str:
+    listing = _listing(guard)
+    place = listing.used(term)
+    body = [_wrapped("return ", listing.shown(place))]
+    return _function(f"static double {name}(const double *x)", listing, body, ("x",))
+
+
+def _controls(name: str, terms: Sequence[Term], guard: Guard) -> str:
+    listing = _listing(guard)
+    places = [listing.used(t) for t in terms]
+    body = [_wrapped(f"u[{i}] = ", listing.shown(p)) for i, p in enumerate(places)]
+    body.append("    clip(u);")
+    return _function(f"static void {name}(const double *x, double *u)", listing, body, ("x",))
+
+
+def _clipped(guard: Guard) -> str:
+    lines = ["static void clip(double *u)", "{", "    (void)u;"]
+    for i, (_, low, high) in enumerate(guard.controls):
+        if low is not None:
+            lines += [f"    if ({low.hex()} > u[{i}])", f"        u[{i}] = {low.hex()};"]
+        if high is not None:
+            lines += [f"    if ({high.hex()} < u[{i}])", f"        u[{i}] = {high.hex()};"]
+    return "\n".join([*lines, "}", ""])
+
+
+def _step(guard: Guard, symbol: str, macro: str) -> str:
+    count = len(guard.controls)
+    lines = [
+        f"int {symbol}_step(const double state[{macro}_STATES], const double proposed[{macro}_CONTROLS],",
+        f"                  double applied[{macro}_CONTROLS])",
+        "{",
+        f"    static const double rest[{macro}_CONTROLS] = {_row(guard.at_rest())};",
+        "    double least = DBL_MAX;",
+        "    int nearest = -1;",
+        f"    if (!finite_all(state, {macro}_STATES)) {{",
+        *(f"        applied[{i}] = rest[{i}];" for i in range(count)),
+        "        return 2;",
+        "    }",
+        f"    if (finite_all(proposed, {macro}_CONTROLS)) {{",
+        *(f"        applied[{i}] = proposed[{i}];" for i in range(count)),
+        "        clip(applied);",
+        "        if (permitted(state, applied))",
+        "            return 0;",
+        "    }",
+    ]
+    for i in range(len(guard.rules)):
+        lines += [
+            f"    if (applies_{i}(state)) {{",
+            f"        rule_{i}(state, applied);",
+            "        return 1;",
+            "    }",
+        ]
+    for i in range(len(guard.rules)):
+        lines += [
+            "    {",
+            f"        const double gap = gap_{i}(state);",
+            "        if (gap < least) {",
+            "            least = gap;",
+            f"            nearest = {i};",
+            "        }",
+            "    }",
+        ]
+    for i in range(len(guard.rules)):
+        lines += [f"    if (nearest == {i})", f"        rule_{i}(state, applied);"]
+    lines += [
+        f"    if (nearest < 0 || !finite_all(applied, {macro}_CONTROLS)) {{",
+        *(f"        applied[{i}] = rest[{i}];" for i in range(count)),
+        "    }",
+        "    return 2;",
+        "}",
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,73 @@
+"""What a shield decides, in parts that can be written in any language."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from surefoot.errors import Unsupported
+from surefoot.problem.environment import Arithmetic, Environment
+from surefoot.problem.policy import Policy, ProgramPolicy, ShieldedPolicy
+from surefoot.problem.term import FALSE, Apply, Op, Term
+
+
+@dataclass(frozen=True, slots=True)
+class GuardRule:
+    """`when` it holds the controls get these values; `gap`: how far the last comparison is from holding."""
+
+    when: Term
+    gap: Term
+    then: tuple[Term, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    name: str
+    variables: tuple[str, ...]
+    controls: tuple[tuple[str, float | None, float | None], ...]
+    permits: Term  # of variables and controls; false: nothing that is proposed is ever used
+    rules: tuple[GuardRule, ...]
+
+    def at_rest(self) -> tuple[float, ...]:
+        """The controls nearest to 0: what is applied where nothing can be computed."""
+        found = []
+        for _, low, high in self.controls:
+            value = 0.0 if low is None else max(0.0, low)
+            found.append(value if high is None else min(value, high))
+        return tuple(found)
+
+
+def guard_of(environment: Environment, policy: Policy | None) -> Guard:
+    """Of a shield with a program behind it, or of a program alone, whose tests end with a comparison."""
+    permits, program = (
+        (policy.permits, policy.fallback) if isinstance(policy, ShieldedPolicy) else (FALSE, policy)
+    )
+    if environment.arithmetic is not Arithmetic.FLOAT64:
+        raise Unsupported("source code computes in float64, this environment in exact numbers")
+    if not isinstance(program, ProgramPolicy):
+        raise Unsupported("source code is written for programs and for shields with a program")
+    rules = []
+    for branch in program.branches:
+        match branch.when, branch.then:
+            case Apply(Op.AND, (*_, Apply(Op.LE, (left, right)))), tuple() as then:
+                rules.append(GuardRule(branch.when, left - right, then))
+            case _:
+                raise Unsupported("a rule of the program has no test of a set")
+    return Guard(
+        environment.name,
+        tuple(v.name for v in environment.variables),
+        tuple(
+            (
+                c.name,
+                None if c.low is None or not c.clipped else float(c.low),
+                None if c.high is None or not c.clipped else float(c.high),
+            )
+            for c in environment.controls
+        ),
+        permits,
+        tuple(rules),
+    )
+
+
+def comment(text: str) -> str:
+    """Text for a comment: nothing in it can end the comment."""
+    return "".join(c if c.isalnum() or c in " _-.,[]" else "?" for c in text)

@@ -1,0 +1,165 @@
+"""Terms as text in which every operation is done once, in the order in which it is written.
+
+A value that is used twice gets a name of its own, which changes no bit of it. Operations on numbers alone are
+done here, as `problem/meaning/evaluate.py` does them: whole numbers stay exact until they meet a float.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from math import isfinite
+from typing import TypeAlias
+
+from surefoot.errors import Unsupported
+from surefoot.problem.show import show
+from surefoot.problem.term import Apply, Const, Op, Term, Var
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    sign: str
+    left: int
+    right: int
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """By `and`, `or` or `not`; without parts: `true` or `false`."""
+
+    word: str
+    parts: tuple[Condition, ...] = ()
+
+
+Condition: TypeAlias = Compared | Joined
+Node: TypeAlias = tuple[str, tuple[int, ...]] | int | float | str  # an operation, a number or a name
+_SIGNS = {Op.ADD: "+", Op.SUB: "-", Op.MUL: "*", Op.DIV: "/"}
+_COMPARISONS = {Op.LT: "<", Op.LE: "<=", Op.EQ: "=="}
+
+
+@dataclass(slots=True)
+class Listing:
+    """`name` and `number` write a variable and a number in the language that is wanted."""
+
+    name: Callable[[str], str]
+    number: Callable[[float], str]
+    nodes: list[Node] = field(default_factory=list)
+    known: dict[object, int] = field(default_factory=dict)
+    uses: Counter[int] = field(default_factory=Counter)
+
+    def value(self, term: Term) -> int:
+        """The place of a term's value among the nodes."""
+        match term:
+            case Const(bool()):
+                raise Unsupported("a truth value where a number is needed")
+            case Const(value):
+                return self._place(value if isinstance(value, int) else float(value))
+            case Var(name):
+                return self._place(name)
+            case Apply(Op.NEG, (inner,)):
+                return self._operation("-", self.value(inner))
+            case Apply(Op.POW, (base, Const(int(exponent)))) if exponent > 0:
+                first = self.value(base)
+                total = first
+                for _ in range(exponent - 1):
+                    total = self._operation("*", total, first)
+                return total
+            case Apply(op, (first_part, *rest)) if op in _SIGNS:
+                total = self.value(first_part)
+                for part in rest:
+                    total = self._operation(_SIGNS[op], total, self.value(part))
+                return total
+            case _:
+                raise Unsupported(f"`{show(term)}` cannot be written as source code: it is not a polynomial")
+
+    def condition(self, term: Term) -> Condition:
+        """A condition over values, to be written by `shown` when all uses are known."""
+        match term:
+            case Const(bool(value)):
+                return Joined("true" if value else "false")
+            case Apply((Op.AND | Op.OR) as op, parts):
+                return Joined("and" if op is Op.AND else "or", tuple(self.condition(p) for p in parts))
+            case Apply(Op.NOT, (inner,)):
+                return Joined("not", (self.condition(inner),))
+            case Apply(op, (left, right)) if op in _COMPARISONS:
+                return Compared(_COMPARISONS[op], self.used(left), self.used(right))
+            case _:
+                raise Unsupported(f"`{show(term)}` cannot be written as source code: it is no comparison")
+
+    def used(self, term: Term) -> int:
+        """A value that is a result."""
+        place = self.value(term)
+        self.uses[place] += 1
+        return place
+
+    def _operation(self, sign: str, *places: int) -> int:
+        numbers = [self.nodes[p] for p in places]
+        if all(isinstance(n, int | float) for n in numbers):
+            return self._place(_computed(sign, [n for n in numbers if isinstance(n, int | float)]))
+        if (sign, places) not in self.known:
+            self.uses.update(places)
+        return self._place((sign, places))
+
+    def _place(self, node: Node) -> int:
+        key: object = (type(node).__name__, repr(node))  # 1, 1.0, 0.0 and -0.0 are different numbers
+        if key not in self.known:
+            if isinstance(node, int | float) and (not isfinite(node) or float(node) != node):
+                raise Unsupported(f"the number {node} is no double")
+            self.known[key] = len(self.nodes)
+            self.nodes.append(node)
+            if isinstance(node, tuple):
+                self.known[node] = self.known[key]
+        return self.known[key]
+
+    def named(self) -> list[int]:
+        """Operations that get a name, in an order in which they can be computed."""
+        return [i for i, node in enumerate(self.nodes) if isinstance(node, tuple) and self.uses[i] > 1]
+
+    def shown(self, place: int, *, whole: bool = False) -> str:
+        """The text of a value; `whole`: the operation itself, where others see its name."""
+        node = self.nodes[place]
+        match node:
+            case (str(sign), (inner,)):
+                text = f"{sign}{self._factor(inner)}"
+            case (str(sign), (left, right)):
+                text = f"{self._first(sign, left)} {sign} {self._factor(right)}"
+            case str(name):
+                return self.name(name)
+            case int(value) | float(value):
+                return self.number(float(value))
+            case _:
+                raise AssertionError(node)
+        return text if whole or self.uses[place] < 2 else f"t{place}"
+
+    def told(self, condition: Condition, words: Mapping[str, str]) -> str:
+        """A condition in a language whose words are these."""
+        match condition:
+            case Compared(sign, left, right):
+                return f"{self.shown(left)} {sign} {self.shown(right)}"
+            case Joined(word, ()):
+                return words[word]
+            case Joined("not", (inner,)):
+                return f"{words['not']}({self.told(inner, words)})"
+            case Joined(word, parts):
+                return f" {words[word]} ".join(f"({self.told(p, words)})" for p in parts)
+
+    def _factor(self, place: int) -> str:
+        text = self.shown(place)
+        return f"({text})" if " " in text or text.startswith("-") else text
+
+    def _first(self, sign: str, place: int) -> str:
+        """What comes first needs no parentheses where the language reads from left to right anyway."""
+        node = self.nodes[place]
+        text = self.shown(place)
+        inner = node[0] if isinstance(node, tuple) and len(node[1]) == 2 and " " in text else ""
+        same = (sign in "+-" and inner in "+-*/") or (sign in "*/" and inner in "*/")
+        return text if " " not in text or (inner and same) else f"({text})"
+
+
+def _computed(sign: str, numbers: list[int | float]) -> int | float:
+    if len(numbers) == 1:
+        return -numbers[0]
+    left, right = numbers
+    found = left + right if sign == "+" else left - right if sign == "-" else left * right
+    return found if sign != "/" else left / right

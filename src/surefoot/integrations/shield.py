@@ -1,0 +1,66 @@
+"""A shield around a Gymnasium environment: what is proposed is applied only where it is seen to be safe.
+
+    from my_shield import step                     # written by `surefoot shield MODEL --python my_shield.py`
+    env = Shielded(gymnasium.make("…"), step)
+
+The environment's observation has to be the state of the model, or `state_of` makes it one. Every step's info
+has `shield`: proposed and applied action, whether the shield intervened (0, 1; 2: the state was in no safe
+set), and counters of the episode. A learner that stores what it proposed trains on something that was not
+done where the shield intervened: `info["shield"]["applied"]` is what was done. The proof is about float64:
+an action space of float32 rounds what the program says, which no proof knows of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from surefoot.errors import missing
+
+try:
+    import gymnasium
+except ImportError:
+    raise missing("gymnasium", "gym") from None
+
+Step = Callable[[Sequence[float], Sequence[float]], tuple[tuple[float, ...], int]]
+
+
+class Shielded(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """`state_of`: from an observation to the values of the model's variables, in their order."""
+
+    def __init__(
+        self, env: Any, step: Step, state_of: Callable[[Any], Sequence[float]] | None = None
+    ) -> None:
+        super().__init__(env)
+        if not isinstance(env.action_space, gymnasium.spaces.Box):
+            raise TypeError("a shield of controls needs an action space that is a Box")
+        self.decide, self.state_of = step, state_of
+        self.state: tuple[float, ...] | None = None
+        self.counts = {"steps": 0, "interventions": 0, "outside": 0}
+
+    def reset(self, **options: Any) -> tuple[Any, dict[str, Any]]:
+        observation, info = self.env.reset(**options)
+        self.state = self._state(observation)
+        self.counts = dict.fromkeys(self.counts, 0)
+        return observation, info
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+        """Apply the action, or what the shield puts in its place."""
+        if self.state is None:
+            raise RuntimeError("reset the environment first")
+        space = self.env.action_space
+        proposed = tuple(float(v) for v in np.ravel(action))
+        values, intervened = self.decide(self.state, proposed)
+        applied = np.asarray(values, dtype=space.dtype).reshape(space.shape)
+        observation, reward, terminated, truncated, info = self.env.step(applied)
+        self.state = self._state(observation)
+        self.counts["steps"] += 1
+        self.counts["interventions"] += intervened > 0
+        self.counts["outside"] += intervened == 2
+        told = {"proposed": proposed, "applied": values, "intervened": intervened, **self.counts}
+        return observation, reward, terminated, truncated, {**info, "shield": told}
+
+    def _state(self, observation: Any) -> tuple[float, ...]:
+        return tuple(float(v) for v in (np.ravel if self.state_of is None else self.state_of)(observation))

@@ -1,0 +1,76 @@
+"""`surefoot shield`: program, certificate, source code, partial answers."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from surefoot.certify.checker.check import check
+from surefoot.cli import run
+from surefoot.engines.shield import synthesis
+
+
+def outcome(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    code = run(["shield", *arguments])
+    seen = capsys.readouterr()
+    return code, seen.out, seen.err
+
+
+def test_everything_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = {"--json": "all.json", "--certificate": "proof.json", "--python": "guard.py", "--c": "guard"}
+    options = [text for option, name in names.items() for text in (option, str(tmp_path / name))]
+    code, out, _ = outcome(capsys, "pendulum/within-90-degrees", "--degree", "2", *options)
+    assert code == 0
+    assert "certificate  accepted" in out
+    assert "covered      100 %" in out
+    assert "a = min(max(" in out
+    data: dict[str, Any] = json.loads((tmp_path / "all.json").read_text())
+    assert data["certified"] is True
+    assert data["covered"] == "1"
+    assert data["shield"] is True
+    proof = json.loads((tmp_path / "proof.json").read_text())
+    assert proof == data["certificate"]
+    assert check(proof).accepted
+    assert run(["certify", str(tmp_path / "proof.json")]) == 0
+    assert (tmp_path / "guard.h").read_text().startswith("/* A shield")
+    spec = importlib.util.spec_from_file_location("guard", tmp_path / "guard.py")
+    assert spec is not None
+    assert spec.loader is not None
+    guard = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(guard)
+    assert guard.step((0.0, 0.0), (0.5,)) == ((0.5,), 0)
+    assert guard.step((0.0, 2.0), (0.5,))[1] == 2
+
+
+def test_what_is_wrong_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for wrong in (
+        ["pendulum/within-90-degrees", "--degree", "3"],
+        ["pendulum/within-90-degrees", "--python", str(tmp_path / "x.txt")],
+        ["pendulum/within-90-degrees", "--c", str(tmp_path / "none" / "x")],
+        ["toy/never-adjacent"],
+        ["pendulum/nothing"],
+    ):
+        code, out, err = outcome(capsys, *wrong)
+        assert code == 2, wrong
+        assert out == ""
+        assert err.count("\n") == 1
+
+
+def test_an_interruption_keeps_what_there_is(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(synthesis, "_rule", interrupted)
+    target = tmp_path / "proof.json"
+    code, out, err = outcome(capsys, "pendulum/within-90-degrees", "--certificate", str(target))
+    assert code == 130
+    assert "covered      0.00 %" in out
+    assert "interrupted" in out
+    assert not target.exists()
+    assert "not written" in err

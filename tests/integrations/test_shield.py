@@ -1,0 +1,65 @@
+"""The Gymnasium wrapper: what was proposed, what was applied, and how often."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+gymnasium = pytest.importorskip("gymnasium")
+
+from surefoot.integrations.shield import Shielded  # noqa: E402
+
+
+class Line(gymnasium.Env):  # type: ignore[misc]
+    """A point that moves by its action."""
+
+    observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (1,), np.float64)
+    action_space = gymnasium.spaces.Box(-1.0, 1.0, (1,), np.float64)
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
+        super().reset(seed=seed)
+        self.x = 0.0
+        return np.array([self.x]), {}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        self.x += float(action[0])
+        return np.array([self.x]), 0.0, False, False, {"own": 1}
+
+
+def guard(state: Sequence[float], proposed: Sequence[float]) -> tuple[tuple[float, ...], int]:
+    if abs(state[0]) > 3:
+        return (0.0,), 2
+    return (tuple(proposed), 0) if abs(state[0] + proposed[0]) <= 1.5 else ((0.0,), 1)
+
+
+def test_actions_are_overruled_and_counted() -> None:
+    env = Shielded(Line(), guard)
+    env.reset(seed=1)
+    told = [env.step(np.array([1.0]))[4] for _ in range(3)]
+    assert [t["shield"]["intervened"] for t in told] == [0, 1, 1]
+    assert told[1]["shield"]["proposed"] == (1.0,)
+    assert told[1]["shield"]["applied"] == (0.0,)
+    assert told[2]["own"] == 1
+    assert (told[2]["shield"]["steps"], told[2]["shield"]["interventions"]) == (3, 2)
+    env.reset()
+    assert env.step(np.array([0.5]))[4]["shield"]["interventions"] == 0
+
+
+def test_states_outside_are_counted_apart() -> None:
+    env = Shielded(Line(), guard, state_of=lambda observation: [observation[0] + 10])
+    env.reset()
+    assert env.step(np.array([0.5]))[4]["shield"] == {
+        "proposed": (0.5,), "applied": (0.0,), "intervened": 2, "steps": 1, "interventions": 1, "outside": 1,
+    }  # fmt: skip
+
+
+def test_misuse_is_refused() -> None:
+    with pytest.raises(RuntimeError, match="reset"):
+        Shielded(Line(), guard).step(np.array([0.0]))
+    discrete = Line()
+    discrete.action_space = gymnasium.spaces.Discrete(2)
+    with pytest.raises(TypeError, match="Box"):
+        Shielded(discrete, guard)
