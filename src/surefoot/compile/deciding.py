@@ -115,9 +115,13 @@ def _neural(policy: NeuralPolicy, setting: _Setting) -> Decide:
         if policy.choose is Choose.ARGMAX_APPLICABLE:
             applicable = np.array([[name in enabled for name in names] for enabled in own], dtype=np.bool_)
         found = decide_rows(policy.network, observe(rows), applicable)
+        # Where a value within is not finite, another order of summation may decide otherwise as well.
+        close = (found.near_ties | ~found.finite).tolist()
         return [
-            by_outputs([row], [enabled])[0] if best < 0 else Made(single(names[best], enabled), bool(close))
-            for row, enabled, best, close in zip(rows, own, found.actions, found.near_ties, strict=True)
+            Made(by_outputs([row], [enabled])[0].decision, near)
+            if best < 0
+            else Made(single(names[best], enabled), near)
+            for row, enabled, best, near in zip(rows, own, found.actions.tolist(), close, strict=True)
         ]
 
     def decide(rows: Sequence[Row], own: Sequence[frozenset[str]]) -> list[Made]:

@@ -21,7 +21,7 @@ from surefoot.problem.environment import Component, Control, Edge, Environment, 
 from surefoot.problem.meaning.decision import action_names, action_of, observation
 from surefoot.problem.meaning.evaluate import Undefined
 from surefoot.problem.meaning.transition import enabled
-from surefoot.problem.network import dense
+from surefoot.problem.network import Shape, dense
 from surefoot.problem.policy import Branch, Choose, NeuralPolicy, ProgramPolicy, ShieldedPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Recurs, Within
@@ -227,3 +227,23 @@ def test_policies_that_draw_are_refused() -> None:
     why = Explicit().objection(replace(problem, policy=replace(problem.policy, choose=Choose.SAMPLE)))
     assert why is not None
     assert "draw" in why
+
+
+def test_an_overflow_within_the_network_is_no_sure_decision() -> None:
+    edge = Edge("here", "stay", outcomes=(Outcome(Const(1), (Update(X, X),), target="here"),))
+    away = Edge("here", "go", outcomes=(Outcome(Const(1), (Update(X, Const(9)),), target="here"),))
+    environment = Environment(
+        "flat",
+        (Variable("x", Int(0, 9)),),
+        equal(X, 5),
+        (Component("world", (edge, away), ("here",), ("here",)),),
+    )
+    network = dense([([[3e38], [0.0]], [0.0, 0.0]), ([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0])], Shape.TANH)
+    policy = NeuralPolicy(network, (X,), ("stay", "go"))
+    problem = Problem("flat", environment, policy, Never(equal(X, 9)))
+    assert truth(problem) == "holds"  # in the reference arithmetic: tanh of infinity is 1
+    verdict = Explicit().check(problem, Budget(10))
+    assert isinstance(verdict, Unknown), verdict
+    claimed = about_graph(problem)
+    assert isinstance(claimed, Certificate)
+    assert not check(dict(claimed.content)).accepted
