@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from fractions import Fraction
 from random import Random
 
 import numpy as np
@@ -18,10 +19,10 @@ from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
 from surefoot.problem.meaning.evaluate import Undefined
 from surefoot.problem.names import DEADLOCKED, STALLED, chosen_name
-from surefoot.problem.policy import Choose, OraclePolicy
+from surefoot.problem.policy import Choose, NeuralPolicy, OraclePolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.problem.term import FALSE, Var, equal
+from surefoot.problem.term import FALSE, Const, Var, equal
 
 
 def same(fast: Simulator, slow: Simulator, seed: int, start: int | None, first: int, count: int) -> str:
@@ -107,6 +108,24 @@ def test_what_is_forgotten_is_found_again(monkeypatch: pytest.MonkeyPatch) -> No
         words.append(compare(asked, watched(rng), rng, 60))
     assert words.count("same") > 3
     assert len(forgotten) > 100
+
+
+def test_what_does_not_fit_is_remembered_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All lanes wait for decisions that take more room than there may be: forgetting them would never end."""
+    for name, value in (("_MOST_STATES", 4), ("_MOST_NODES", 60), ("_LANES", 20)):
+        monkeypatch.setattr(compiled, name, value)
+    monkeypatch.setattr(chain, "_FIRST_NODES", 64)
+    monkeypatch.setattr(memory, "_FIRST_ROOM", 4)
+    quarter = Const(Fraction(1, 4))
+    outcomes = tuple(Outcome(quarter, (Update(X, X * 3 % 50 + i),)) for i in range(4))
+    steps = tuple(Edge(action=a, outcomes=outcomes) for a in ACTIONS)
+    line = Environment("line", (Variable("x", Int(0, 60)),), X < 20, (Component("c", steps),))
+    drawn = NeuralPolicy(network(Random(1), Choose.SAMPLE).network, (X, X, X), ACTIONS, Choose.SAMPLE)
+    asked = Problem("line", line, drawn, Never(FALSE))
+    for memo in (True, False):
+        tiers = ("llvm", "interpreter")
+        fast, slow = (simulate(asked, Watched(X > 51), max_steps=40, tier=t, memo=memo) for t in tiers)
+        assert same(fast, slow, 1, None, 0, 40) == "same"
 
 
 def test_most_random_problems_are_compiled() -> None:

@@ -35,6 +35,7 @@ class Chain:
         memory[Field.NODE_COUNT] = self._first = len(limits)
         memory[Field.NODE_ROOM] = len(self.nodes)
         memory.put(Field.LABEL_BYTES, np.zeros(2, dtype=np.uint8))
+        self._forgotten_at = (-1, -1, -1)
         self._seed_states(starts)
 
     @property
@@ -113,20 +114,24 @@ class Chain:
     def grow(self, status: int, most_states: int, most_nodes: int) -> bool:
         """Make room; False for other statuses."""
         memory = self.memory
-        if status == GROW_STATES:
-            if memory[Field.STATE_COUNT] >= most_states:
-                self.forget()
-                return True
+        if status not in (GROW_STATES, GROW_NODES):
+            return False
+        many_states = status == GROW_STATES and memory[Field.STATE_COUNT] >= most_states
+        many_nodes = status == GROW_NODES and memory[Field.NODE_COUNT] - self._first >= most_nodes
+        if (many_states or many_nodes) and self._progress() != self._forgotten_at:
+            self.forget()
+        elif status == GROW_STATES:
             memory.grow(status, self.kernel)
             memory.put(Field.NODE_OF, _enlarged(memory.array(Field.NODE_OF), memory[Field.STATE_ROOM]))
-        elif status == GROW_NODES:
-            if memory[Field.NODE_COUNT] - self._first >= most_nodes:
-                self.forget()
-            else:
-                self.room_for(2 * memory[Field.NODE_ROOM])
         else:
-            return False
+            self.room_for(2 * memory[Field.NODE_ROOM])
         return True
+
+    def _progress(self) -> tuple[int, int, int]:
+        """Changes when a run goes on. If none did since it was last forgotten, more must be remembered."""
+        lanes = self.memory.array(Field.LANES).reshape(-1, LANE_SIZE)
+        active = lanes[:, Lane.ACTIVE] != 0
+        return self.memory[Field.NEXT_RUN], int(active.sum()), int(lanes[active, Lane.STEPS].sum())
 
     def room_for(self, size: int) -> None:
         if size > self.memory[Field.NODE_ROOM]:
@@ -153,6 +158,7 @@ class Chain:
         lanes[active, Lane.STATE] = self._numbers(kept, current)
         lanes[active, Lane.DECISION] = UNKNOWN  # it may be the place of a distribution
         memory[Field.NODE_COUNT] = self._first
+        self._forgotten_at = self._progress()
 
 
 def _enlarged(old: NDArray[Any], size: int) -> NDArray[np.int64]:
