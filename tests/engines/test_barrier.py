@@ -135,7 +135,7 @@ def test_random_linear_systems_are_never_proved_wrongly(seed: int) -> None:
     arithmetic = Arithmetic.FLOAT64 if seed % 2 else Arithmetic.EXACT
     gust, gain = Fraction(int(generator.integers(0, 20)), 100), Fraction(int(generator.integers(0, 12)), 10)
     problem = linear(matrix, gust, 4, arithmetic, gain)
-    result = verify(problem, Barrier(degrees=(2,)), Budget(2))
+    result = verify(problem, Barrier(degree=2), Budget(2))
     if worst(matrix, gust, 4, gain):
         assert isinstance(result.verdict, Unknown)
     elif isinstance(result.verdict, Proved):

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 class Barrier:
     name: ClassVar[str] = "barrier"
 
-    degrees: tuple[int, ...] = (2, 4, 6)
-    """Degrees of the polynomial that are tried, in this order."""
+    degree: int = 6
+    """The highest degree of the polynomial; 2, 4, … are tried in this order."""
 
     def objection(self, problem: Problem) -> str | None:
         try:
@@ -44,12 +44,12 @@ class Barrier:
 
         system = system_of(problem)
         (rule,) = rules_of(problem.policy)
-        found = search(system, rule.then, self.degrees, budget)
+        found = search(system, rule.then, tuple(range(2, self.degree + 1, 2)), budget)
         if not isinstance(found, str):
             return Proved(Certificate("barrier", {"sets": [content(found)]}))
         if budget.spent():
             return Unknown(Reason.TIMEOUT, "no barrier within the time")
-        return Unknown(Reason.INCOMPLETE, f"no barrier of degree {max(self.degrees)} or less: {found}")
+        return Unknown(Reason.INCOMPLETE, f"no barrier of degree {self.degree} or less: {found}")
 
 
 def content(found: ClosedSet) -> dict[str, Any]:
