@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from surefoot.compile.llvm.kernel import kernel_text
-from surefoot.compile.llvm.machine import cache_folder, compiled
+from surefoot.work.machine.code import cache_folder, compiled
 
 SMALL = "define i64 @answer(ptr %table) {\n  ret i64 42\n}\n"
 

@@ -11,11 +11,11 @@ from surefoot.compile.explored import Explored
 from surefoot.compile.interpret.interpreter import Interpreter
 from surefoot.compile.limits import Limits
 from surefoot.compile.llvm.explorer import Compiled, GaveUp
-from surefoot.compile.llvm.machine import cache_folder
 from surefoot.errors import Unsupported
 from surefoot.problem.problem import Problem
 from surefoot.problem.term import FALSE, Term
 from surefoot.work.budget import Budget
+from surefoot.work.machine.code import cache_folder
 
 _FEW = 200  # states that are interpreted before anything is compiled
 Tier: TypeAlias = Literal["auto", "interpreter", "llvm"]

@@ -21,10 +21,10 @@ from surefoot.compile.emit import value as v
 from surefoot.compile.emit.operators import compared, plus, terms
 from surefoot.compile.emit.packing import Objection, Packing, size
 from surefoot.compile.emit.terms import Module, Terms
-from surefoot.compile.emit.text import OVERFLOWING, Function
 from surefoot.compile.emit.value import UNDEFINED, Truth, Value, Whole, literal, number, ratio
 from surefoot.problem.environment import Array, Bool, Edge, Environment, Kind, Outcome, Update
 from surefoot.problem.term import TRUE, Apply, Const, Op, Term, Var
+from surefoot.work.machine.text import OVERFLOWING, Function
 
 _EXACT_IN_FLOAT32 = 2**24
 _POINTERS = "ptr noalias nocapture readonly %numbers, ptr noalias nocapture %out"

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from surefoot.compile.emit import value as v
 from surefoot.compile.emit.packing import Objection, Packing
 from surefoot.compile.emit.terms import Module, Terms, is_risky
-from surefoot.compile.emit.text import Function
 from surefoot.compile.emit.value import (
     Constants,
     InState,
@@ -22,6 +21,7 @@ from surefoot.compile.emit.value import (
     ratio,
 )
 from surefoot.problem.term import Apply, Const, Op, Term
+from surefoot.work.machine.text import Function
 
 
 def terms(

@@ -11,7 +11,6 @@ from fractions import Fraction
 
 from surefoot.compile.emit import value as v
 from surefoot.compile.emit.packing import Objection, Packing, size
-from surefoot.compile.emit.text import Function
 from surefoot.compile.emit.value import (
     Constants,
     InState,
@@ -28,6 +27,7 @@ from surefoot.compile.emit.value import (
 )
 from surefoot.problem.environment import Array, Bool, Kind
 from surefoot.problem.term import Apply, Const, Op, Term, Var
+from surefoot.work.machine.text import Function
 
 _MOST_ELEMENTS = 64  # of an array that is computed rather than looked up
 _RISKY = frozenset({Op.DIV, Op.MOD, Op.SELECT, Op.POW})

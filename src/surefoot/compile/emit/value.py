@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from surefoot.compile.emit.packing import Objection
-from surefoot.compile.emit.text import Function
 from surefoot.problem.environment import Kind
+from surefoot.work.machine.text import Function
 
 UNDEFINED, OVERFLOW = 1, 2  # statuses
 _SAFE = 2**63 - 1

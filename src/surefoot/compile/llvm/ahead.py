@@ -6,9 +6,9 @@ whatever does not fit there is not passed through. The rule is that of `interpre
 
 from __future__ import annotations
 
-from surefoot.compile.emit.text import Function
 from surefoot.compile.limits import MOST_PASSED
 from surefoot.compile.llvm.table import GROW_NUMBERS, ZERO, Field, Kernel
+from surefoot.work.machine.text import Function
 
 SHARED = (  # the numbers that occur are those of the exploration
     Field.TOPS,

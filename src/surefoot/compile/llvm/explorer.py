@@ -25,7 +25,6 @@ from surefoot.compile.initial import initial_rows
 from surefoot.compile.layout import Row, layout_of
 from surefoot.compile.limits import Limits
 from surefoot.compile.llvm.kernel import kernel_text
-from surefoot.compile.llvm.machine import compiled
 from surefoot.compile.llvm.memory import Memory
 from surefoot.compile.llvm.table import Field
 from surefoot.compile.llvm.wiring import wiring_of
@@ -35,6 +34,7 @@ from surefoot.problem.policy import Choose, NeuralPolicy, Policy, ProgramPolicy,
 from surefoot.problem.problem import Problem
 from surefoot.problem.term import FALSE, Term
 from surefoot.query.markov import Markov
+from surefoot.work.machine.code import compiled
 
 _CHUNK = 1 << 16
 _FEWER = 1 << 12  # where each state may take long

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 
-from surefoot.compile.emit.text import OVERFLOWING, Function
 from surefoot.compile.llvm.ahead import look_ahead
 from surefoot.compile.llvm.moves import alone, apply_updates, model_status, vectors
 from surefoot.compile.llvm.store import store_functions
 from surefoot.compile.llvm.table import GROW_CHOICES, GROW_OUTCOMES, ONE, STAYS, ZERO, Field, Kernel
+from surefoot.work.machine.text import OVERFLOWING, Function
 
 
 def kernel_text(*, passing: bool = False) -> str:

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from surefoot.compile.emit.model import Model, constant_reward
 from surefoot.compile.emit.packing import Objection, Packing
-from surefoot.compile.llvm.machine import Machine
 from surefoot.compile.llvm.table import (
     GROW_CHOICES,
     GROW_NUMBERS,
@@ -22,6 +21,7 @@ from surefoot.compile.llvm.table import (
 from surefoot.compile.llvm.wiring import Wiring
 from surefoot.compile.numbers import Numbers
 from surefoot.problem.term import Const
+from surefoot.work.machine.code import Machine
 
 _FIRST_ROOM = 1 << 10
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from surefoot.compile.emit.text import Function
 from surefoot.compile.emit.value import OVERFLOW
 from surefoot.compile.llvm.table import GROW_NUMBERS, GROW_STATES, ONE, ZERO, Field, Kernel
+from surefoot.work.machine.text import Function
 
 
 def store_functions() -> tuple[Function, ...]:

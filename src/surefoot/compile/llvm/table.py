@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import IntEnum, auto
 
-from surefoot.compile.emit.text import Function
+from surefoot.work.machine.text import Function
 
 GROW_STATES, GROW_CHOICES, GROW_OUTCOMES, GROW_NUMBERS = 3, 4, 5, 6  # further statuses
 GROW_NODES, WAITS = 7, 8  # of simulation

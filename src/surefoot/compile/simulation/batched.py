@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from surefoot.compile.llvm.machine import Machine
 from surefoot.compile.llvm.table import Field
 from surefoot.compile.simulation.chain import Chain
 from surefoot.compile.simulation.node import Node
 from surefoot.compile.simulation.words import LANE_SIZE, Lane
 from surefoot.network.evaluate import decide
 from surefoot.problem.network import Network
+from surefoot.work.machine.code import Machine
 
 
 class Batched:

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from surefoot.compile.emit.model import Model, constant_reward
 from surefoot.compile.emit.packing import Objection
-from surefoot.compile.llvm.machine import Machine
 from surefoot.compile.llvm.memory import Memory
 from surefoot.compile.llvm.table import GROW_NODES, GROW_STATES, Field
 from surefoot.compile.simulation.draw import thresholds
@@ -18,6 +17,7 @@ from surefoot.compile.simulation.node import NO_REWARD, OF_OUTCOMES, OF_STATE, P
 from surefoot.compile.simulation.watched import DECISIONS, STEPS, Watched
 from surefoot.compile.simulation.words import LANE_SIZE, Lane
 from surefoot.problem.term import Const
+from surefoot.work.machine.code import Machine
 
 _FIRST_NODES = 1 << 16
 _FOREVER = 1 << 62

@@ -16,7 +16,6 @@ from surefoot.compile.condition import conditions
 from surefoot.compile.emit.model import Model
 from surefoot.compile.emit.packing import Objection, pack, packing_of
 from surefoot.compile.layout import Row, layout_of
-from surefoot.compile.llvm.machine import compiled
 from surefoot.compile.llvm.memory import Memory
 from surefoot.compile.llvm.table import Field
 from surefoot.compile.llvm.wiring import wiring_of
@@ -32,6 +31,7 @@ from surefoot.problem.names import DEADLOCKED, STALLED, chosen_action
 from surefoot.problem.policy import Choose, NeuralPolicy, Policy
 from surefoot.problem.problem import Problem
 from surefoot.problem.term import Term
+from surefoot.work.machine.code import compiled
 
 _LANES = 2048
 _MOST_STATES = 1 << 21  # that are remembered

@@ -12,13 +12,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from surefoot.compile.emit.text import Function
-from surefoot.compile.llvm.machine import Machine
 from surefoot.compile.llvm.memory import Memory
 from surefoot.compile.llvm.table import Field, Kernel
 from surefoot.compile.simulation.node import UNKNOWN, Node, at_node, get, has, put
 from surefoot.compile.simulation.words import LANE_SIZE, Lane
 from surefoot.problem.network import Activation, Affine, Array32, Network, Shape
+from surefoot.work.machine.code import Machine
+from surefoot.work.machine.text import Function
 
 _ROWS = 16  # of a block: one vector, or as many as the machine needs for it
 _GROUP = 6  # outputs that are computed together

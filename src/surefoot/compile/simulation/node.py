@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from surefoot.compile.emit.text import Function
 from surefoot.compile.emit.value import OVERFLOW
 from surefoot.compile.llvm.moves import alone, apply_updates, model_status, vectors
 from surefoot.compile.llvm.table import GROW_NODES, Field, Kernel
+from surefoot.work.machine.text import Function
 
 UNKNOWN, NOTHING, GIVE_UP = -1, -2, -3  # decisions that are not actions
 DRAWN = -4  # and below: where the distribution is

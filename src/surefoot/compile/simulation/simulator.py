@@ -9,7 +9,6 @@ from surefoot.compile.emit.packing import Objection
 from surefoot.compile.explored import RowStates
 from surefoot.compile.initial import initial_rows
 from surefoot.compile.layout import Layout, Row, layout_of
-from surefoot.compile.llvm.machine import cache_folder
 from surefoot.compile.simulation.compiled import Compiled
 from surefoot.compile.simulation.interpreted import Interpreted
 from surefoot.compile.simulation.watched import Counts, Runs, Watched
@@ -17,6 +16,7 @@ from surefoot.compile.tier import Tier
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.problem.problem import Problem
 from surefoot.problem.semantics import State, conforms
+from surefoot.work.machine.code import cache_folder
 
 
 class Simulator:

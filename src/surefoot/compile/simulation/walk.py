@@ -6,7 +6,6 @@ a decision that is not known. When all lanes wait, whoever called decides for al
 
 from __future__ import annotations
 
-from surefoot.compile.emit.text import OVERFLOWING, Function
 from surefoot.compile.llvm.store import store_functions
 from surefoot.compile.llvm.table import GROW_STATES, WAITS, Field, Kernel
 from surefoot.compile.simulation.forward import forward_text
@@ -31,6 +30,7 @@ from surefoot.compile.simulation.node import (
 )
 from surefoot.compile.simulation.watched import ENDED, FAILED, STALLED, SUCCEEDED, UNDECIDED
 from surefoot.compile.simulation.words import LANE_SIZE, Lane, lane_of, random_functions
+from surefoot.work.machine.text import OVERFLOWING, Function
 
 NOT_FOLLOWED = -1  # an outcome: something is wrong there, or 64 bits are not enough
 _LONGEST_JUMP = 128  # steps; at the limit of steps runs go on without jumps

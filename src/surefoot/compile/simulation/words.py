@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from surefoot.compile.emit.text import Function
 from surefoot.compile.llvm.table import Field, Kernel
 from surefoot.compile.simulation.node import at_node, get, put
+from surefoot.work.machine.text import Function
 from surefoot.work.philox import M0, M1, ROUNDS, W0, W1
 
 LANE_SIZE = 16

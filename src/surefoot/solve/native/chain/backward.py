@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from surefoot.compile.emit.text import Function
 from surefoot.network.outward import TINY, gamma
 from surefoot.solve.native.chain.code import BLOCKS, LANES, Buffer, Code, Factor, Field, Layer, State, V
+from surefoot.work.machine.text import Function
 
 D = "double"
 TURNS = ((Buffer.ONE, Buffer.ONE_AFTER), (Buffer.TWO, Buffer.TWO_AFTER))

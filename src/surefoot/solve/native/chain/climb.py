@@ -6,9 +6,9 @@ is refuted takes no more steps.
 
 from __future__ import annotations
 
-from surefoot.compile.emit.text import Function
 from surefoot.solve.native.chain.backward import D, alive_list, bounded_below, call, multiply, prepare, walked
 from surefoot.solve.native.chain.code import Buffer, Code, Field, Layer, State, V, Work
+from surefoot.work.machine.text import Function
 
 
 def climb_functions() -> tuple[Function, ...]:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from enum import IntEnum
 from struct import pack
 
-from surefoot.compile.emit.text import Function
+from surefoot.work.machine.text import Function
 
 LANES = 8
 BLOCKS = (4, 2)  # vectors of a row that are summed side by side: widths are padded to two vectors

@@ -5,7 +5,6 @@ Intervals, then back-substitution of the entries with an open sign, then the lin
 
 from __future__ import annotations
 
-from surefoot.compile.emit.text import Function
 from surefoot.network.outward import TINY, gamma
 from surefoot.network.rounding import LARGEST
 from surefoot.solve.native.chain.backward import (
@@ -19,6 +18,7 @@ from surefoot.solve.native.chain.backward import (
     walked,
 )
 from surefoot.solve.native.chain.code import Buffer, Code, Factor, Field, Layer, State, V
+from surefoot.work.machine.text import Function
 
 SMALL = 2.0**-960
 

@@ -11,13 +11,13 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.compile.llvm.machine import Machine, cache_folder, compiled
 from surefoot.network.outward import Array, Box
 from surefoot.solve.native.chain.backward import backward_functions
 from surefoot.solve.native.chain.climb import climb_functions
 from surefoot.solve.native.chain.code import DECLARED, Field, Layer, Work
 from surefoot.solve.native.chain.forward import forward_functions
 from surefoot.solve.native.chain.layers import ALL, Chain, address_of
+from surefoot.work.machine.code import Machine, cache_folder, compiled
 
 WORTH = 0.05  # a bound that gains less than this part of the width is not taken over
 Words: TypeAlias = dict[Field, int | Array | NDArray[np.bool_]]  # of the table; an array is its address

@@ -1,0 +1,1 @@
+"""Machine code: functions written as LLVM IR, compiled and cached."""
