@@ -6,11 +6,14 @@ from fractions import Fraction
 from itertools import product
 from random import Random
 
-from surefoot.encode.barrier import System
+from surefoot.encode.barrier import System, system_of
 from surefoot.engines.shield.lost import is_lost, lost_parts
 from surefoot.problem.environment import Arithmetic
 from surefoot.problem.meaning.evaluate import evaluate
+from surefoot.problem.semantics import is_initial
 from surefoot.problem.term import Const, Term, Var
+from surefoot.studies.control.problem import stays_safe
+from surefoot.transform.discretise import discretise
 
 X, Y, U, D = (Var(n) for n in "xyud")
 HALF = Fraction(1, 2)
@@ -70,3 +73,14 @@ def test_lost_states_are_unsafe_whatever_is_tried() -> None:
             both = [evaluate(made.unsafe, s, Arithmetic.FLOAT64) for s in (state, after)]
             assert any(both)
     assert seen > 20
+
+
+def test_starts_are_the_doubles_that_satisfy_their_bounds() -> None:
+    """0.1 as a double is above one tenth, and `x <= 0.1` holds of it: a start that has to be covered."""
+    problem = stays_safe("cartpole")
+    edge = dict.fromkeys(("x1", "x3", "x4"), 0.05) | {"x2": 0.1}
+    assert is_initial(problem.environment, edge)
+    box = system_of(discretise(problem)[0]).initial
+    assert all(
+        low <= Fraction(v) <= high for v, (low, high) in zip((0.05, 0.1, 0.05, 0.05), box, strict=True)
+    )

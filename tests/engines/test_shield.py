@@ -13,6 +13,8 @@ import pytest
 from surefoot.certify.barrier.claim import about_sets, is_about_sets
 from surefoot.certify.checker.check import check
 from surefoot.encode.barrier import system_of
+from surefoot.engines.barrier.closed import covering
+from surefoot.engines.barrier.plane import plane
 from surefoot.engines.shield.program import evidence, program, shielded
 from surefoot.engines.shield.synthesis import Synthesis, synthesise
 from surefoot.errors import Unsupported
@@ -106,3 +108,25 @@ def test_starts_that_no_rule_can_save_stay_open() -> None:
     weak = discretise(stays_upright(strongest_action=Fraction(1, 100), degrees=25))[0]
     open_parts = synthesise(system_of(weak), None, (2,), Budget(4))
     assert open_parts.covered_share(system_of(weak).initial) < 1
+
+
+def test_a_part_of_the_starts_is_certified_as_a_part(found: Synthesis) -> None:
+    """A certificate about a part is accepted for it, and never taken for one about the problem."""
+    (branch,) = found.branches
+    small = tuple((low / 2, high / 2) for low, high in SYSTEM.initial)
+    where = plane(SYSTEM, branch.then, branch.set.domain)
+    only = {**branch.set.proof, "covers": [], "start": []}
+    narrowed = covering(where, replace(branch.set, proof=only), small, Budget(60))
+    partial = Synthesis((replace(branch, set=narrowed),), (SYSTEM.initial,))
+    problem = replace(PROBLEM, policy=program(SYSTEM, partial))
+    data = certificate(problem, evidence(partial))
+    judged = check(data)
+    assert judged.accepted
+    assert "1 boxes of its starts" in judged.claim
+    assert not is_about_sets(data, problem)
+    whole = {**data, "claim": {**data["claim"], "system": {**data["claim"]["system"]}}}
+    del whole["claim"]["system"]["parts"]
+    assert not check(whole).accepted
+    wider = {**data, "claim": {**data["claim"], "system": {**data["claim"]["system"]}}}
+    wider["claim"]["system"]["parts"] = [data["claim"]["system"]["initial"]]
+    assert not check(wider).accepted

@@ -2,6 +2,7 @@
 
 STUDIES: dict[str, str] = {
     "aurora": "surefoot.studies.aurora",
+    "control": "surefoot.studies.control",
     "deeprm": "surefoot.studies.deeprm",
     "pendulum": "surefoot.studies.pendulum",
     "pensieve": "surefoot.studies.pensieve",

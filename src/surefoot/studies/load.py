@@ -75,6 +75,7 @@ class Row:
     parameters: tuple[str, ...]  # regions, bounds and other figures that the paper may leave open
     overapproximate: bool  # the environment permits more than the real system
     simulated: Simulated | None = None  # of a trace
+    told: tuple[str, ...] = ()  # what else a synthesis found
 
 
 Verify = Callable[[Problem, str, Mapping[str, Any]], Result]
@@ -156,6 +157,7 @@ def _row(expectation: Expectation, problem: Problem, result: Result, simulated: 
         parameters=problem.environment.notes,
         overapproximate=problem.environment.overapproximate,
         simulated=simulated,
+        told=result.notes if expectation.engine == "shield" else (),
     )
 
 

@@ -23,7 +23,10 @@ _OPERATORS = {
 
 
 def about_sets(problem: Problem, content: Mapping[str, Any]) -> Certificate:
-    """The certificate for the sets that an engine found; `Unsupported` where the problem does not fit."""
+    """The certificate for the sets that an engine found; `Unsupported` where the problem does not fit.
+
+    With `parts` of the starts it is about runs from them, and not about the whole problem.
+    """
     system, sets, permits = system_of(problem), content["sets"], content.get("permits")
     program = _program(problem)
     rules = rules_of(program)
@@ -40,11 +43,13 @@ def about_sets(problem: Problem, content: Mapping[str, Any]) -> Certificate:
         if problem.policy.permits != permitted(system, [s["barrier"] for s in sets], boxes):
             raise Unsupported("the shield permits something else than what leads into its sets")
     shown = permits if isinstance(problem.policy, ShieldedPolicy) else None
+    described = _system(system, [r.then for r in rules], sets, shown)
+    parts = {"parts": content["parts"]} if "parts" in content else {}
     return Certificate(
         "barrier",
         {
             "surefoot-certificate": 1,
-            "claim": {"kind": "barrier", "system": _system(system, [r.then for r in rules], sets, shown)},
+            "claim": {"kind": "barrier", "system": described | parts},
             "arithmetic": "float64" if system.rounded else "exact",
             "sets": [entry["proof"] for entry in sets],
         },

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from fractions import Fraction
 from pathlib import Path
+from time import process_time
 from typing import Any
 
 import click
@@ -18,6 +19,7 @@ from surefoot.cli.commands.heatmap.study_figures import (
     claims_text,
     drawn_figures,
 )
+from surefoot.cli.commands.shield.made import as_result, make
 from surefoot.cli.engine_options import Positive, build_engines
 from surefoot.cli.output import positive
 from surefoot.cli.progress import progress
@@ -96,7 +98,12 @@ def study(
     with progress(quiet) as tell:
 
         def decide(problem: Problem, engine: str, options: Mapping[str, Any]) -> Result:
-            return verify(problem, build_engines(engine, options, None)[0], Budget(timeout, 0, tell))
+            budget = Budget(timeout, 0, tell)
+            if engine == "shield":
+                began = process_time()
+                made = make(problem, tuple(options.get("degrees", (2, 4))), budget)
+                return as_result(made, process_time() - began, budget)
+            return verify(problem, build_engines(engine, options, None)[0], budget)
 
         how = Sampling(engine, {} if eps is None else {"eps": eps}, timeout, seed)
         if wanted:
@@ -151,6 +158,7 @@ def _table(rows: tuple[Row, ...], claims: Sequence[Checked]) -> str:
         lines += [f"  where     {parameter}" for parameter in row.parameters]
         lines.append(f"  expected  {row.expected}{before}")
         lines.append(f"  measured  {row.measured}, {_checked(row)}, {row.seconds:.1f} s")
+        lines += [f"  found     {text}" for text in row.told]
         if row.simulated is not None:
             over = "of an over-approximate environment; " if row.overapproximate else ""
             lines.append(f"  trace     {over}in the simulator {row.simulated.words}")

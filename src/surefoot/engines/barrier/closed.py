@@ -44,6 +44,8 @@ def closed_set(
     budget: Budget,
 ) -> ClosedSet:
     """`barrier`: in the units of the plane. `Unproved` names the condition that fails."""
+    if not _within(starts, where.domain):
+        raise Unproved("the starts")
     term = written(where, barrier)
     work = _Work(where, term, where.of(term), tested, budget)
     room, step, drift = work.margins()
@@ -62,12 +64,16 @@ def closed_set(
 
 def covering(where: Plane, found: ClosedSet, starts: Sequence[Range], budget: Budget) -> ClosedSet:
     """The same set, shown to contain another box of starts; `Unproved` if that is not shown."""
-    if any(low < a or high > b for (low, high), (a, b) in zip(starts, found.domain, strict=True)):
+    if not _within(starts, found.domain):
         raise Unproved("the starts")
     work = _Work(where, found.barrier, where.of(found.barrier), found.tested, budget)
     more = work.start(starts, Fraction(found.proof["margins"]["room"]))
     covers, start = [*found.proof["covers"], _box(starts)], [*found.proof["start"], more]
     return replace(found, proof={**found.proof, "covers": covers, "start": start})
+
+
+def _within(box: Sequence[Range], domain: Sequence[Range]) -> bool:
+    return all(a <= low and high <= b for (low, high), (a, b) in zip(box, domain, strict=True))
 
 
 def _box(box: Sequence[Range]) -> list[list[int | str]]:

@@ -15,6 +15,7 @@ Range = tuple[Fraction, Fraction]
 Ends = tuple[Fraction | None, Fraction | None]
 NEAR = Fraction(1, 4096)
 WIDER = (Fraction(2), Fraction(4), Fraction(5, 4))  # times what runs reach
+NARROWEST = Fraction(1, 200)  # of the starts: a variable that hardly moves is easily kept in a wider range
 RUNS, STEPS = 256, 2000
 
 
@@ -26,13 +27,15 @@ def domains(system: System, then: tuple[Term, ...]) -> Iterator[tuple[Range, ...
     reach = _reach(system, then)
     if reach is None:
         return
-    for factor in WIDER:
+    least = max((high - low for low, high in system.initial), default=Fraction(0)) * NARROWEST
+    wide = [(centre, max(half, least)) for centre, half in reach]
+    for factor, ranges in ([(WIDER[0], wide)] if wide != reach else []) + [(f, reach) for f in WIDER]:
         yield tuple(
             (
                 _double(max(low, centre - half * factor) if low is not None else centre - half * factor),
                 _double(min(high, centre + half * factor) if high is not None else centre + half * factor),
             )
-            for (low, high), (centre, half) in zip(limits, reach, strict=True)
+            for (low, high), (centre, half) in zip(limits, ranges, strict=True)
         )
 
 

@@ -139,6 +139,18 @@ def cost(system: System, gain: Gain, starts: Sequence[Range]) -> float:
     return total / STEPS
 
 
+def fails(system: System, gain: Gain, starts: Sequence[Range]) -> bool:
+    """Does a simulated run from these starts become unsafe? Then no set of this rule contains them all."""
+    generator, moving = np.random.default_rng(2), sampled(system, tuple(Const(0) for _ in system.controls))
+    states = _drawn(starts, generator)
+    for _ in range(STEPS // 2):
+        if not np.all(np.isfinite(states)) or bool(np.any(is_unsafe(system, states))):
+            return True
+        actions = moving.clipped(states @ gain.matrix.T + gain.offset)
+        states = moving.moved(states, moving.drawn(RUNS, generator), actions)
+    return False
+
+
 def is_unsafe(system: System, states: Floats) -> NDArray[np.bool_]:
     names = {n: variable(i, len(system.variables)) for i, n in enumerate(system.variables)}
     found = np.zeros(len(states), dtype=bool)

@@ -45,6 +45,8 @@ def program(system: System, found: Synthesis) -> ProgramPolicy:
 def evidence(found: Synthesis, permits: Sequence[Permit] | None = None) -> dict[str, Any]:
     """What the certificate needs to know of the sets."""
     shown: dict[str, Any] = {"sets": [content(b.set) for b in found.branches]}
+    if found.uncovered:
+        shown["parts"] = [box for b in found.branches for box in b.set.proof["covers"]]
     if permits is not None:
         shown["permits"] = [{"inside": p.inside, "margin": p.margin} for p in permits]
     return shown

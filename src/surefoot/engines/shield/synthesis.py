@@ -15,13 +15,14 @@ from surefoot.encode.barrier import System
 from surefoot.engines.barrier.closed import ClosedSet, Unproved, covering
 from surefoot.engines.barrier.plane import plane
 from surefoot.engines.barrier.search import search
-from surefoot.engines.shield.gains import Gain, Oracle, Range, gains
-from surefoot.engines.shield.lost import is_lost, lost_parts
+from surefoot.engines.shield.gains import Gain, Oracle, Range, fails, gains
+from surefoot.engines.shield.lost import lost_parts
 from surefoot.problem.term import Term
 from surefoot.work.budget import Budget
 
 Box = tuple[Range, ...]
 SMALLEST = Fraction(1, 64)  # of the starts, in each variable
+SLICE = Fraction(1, 512)  # of the starts: how much is given up around starts that are lost
 CANDIDATES = 6  # for one part
 MOST_LOST = 200  # uncovered parts that are looked at for starts that are lost
 
@@ -88,7 +89,11 @@ class _Work:
                 self.branches[again[0]] = again[1]
                 self.open_parts.pop(0)
                 return
-            found = "no control can save it" if is_lost(system, part) else self._rule(part)
+            lost = lost_parts(system, part)
+            if lost:
+                self._shave(part, lost[0])
+                return
+            found = _rule(system, part, self.oracle, self.degrees, budget)
         if isinstance(found, Branch):
             self.branches.append(found)
             self.open_parts.pop(0)
@@ -101,8 +106,15 @@ class _Work:
         else:
             self.open_parts += halves
 
-    def _rule(self, part: Box) -> Branch | str:
-        return _rule(self.system, part, self.oracle, self.degrees, self.budget)
+    def _shave(self, part: Box, lost: Box) -> None:
+        """Cut a thin slice with lost starts off, so that no rule is looked for where there is none."""
+        self.open_parts.pop(0)
+        cut = _shaved(part, lost, self.system.initial)
+        if cut is None:
+            self.trouble = "no control can save some of the starts"
+            self.uncovered.append(part)
+        else:
+            self.open_parts = [*cut, *self.open_parts]
 
 
 def _volume_of(boxes: Sequence[Box], system: System) -> Fraction:
@@ -115,6 +127,9 @@ def _rule(
     trouble = "no rule was found"
     candidates: list[Gain] = []
     for gain in gains(system, part, oracle, budget):
+        if fails(system, gain, part):
+            trouble = "every rule that was tried has unsafe runs"
+            continue
         candidates.append(gain)
         if len(candidates) >= CANDIDATES:
             break
@@ -140,6 +155,19 @@ def _extended(
             return index, replace(branch, set=covering(where, branch.set, part, budget))
         except Unproved:
             continue
+    return None
+
+
+def _shaved(part: Box, lost: Box, starts: Sequence[Range]) -> list[Box] | None:
+    """What is left, and a slice around the lost piece; None: the part is such a slice on all sides."""
+    for i, ((low, high), (at, until), (a, b)) in enumerate(zip(part, lost, starts, strict=True)):
+        slice_ = (b - a) * SLICE
+        if at != until or high - low <= slice_:
+            continue
+        where = Fraction(float(high - slice_ if at == high else low + slice_))
+        if low < where < high:
+            halves = [(*part[:i], ends, *part[i + 1 :]) for ends in ((low, where), (where, high))]
+            return halves if at == high else halves[::-1]
     return None
 
 

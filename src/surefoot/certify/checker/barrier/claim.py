@@ -92,12 +92,15 @@ def check_barrier(claim_data: object, proofs: object, arithmetic: str) -> str:
             raise Refused(f"set {index}: {error}") from None
         rooms.append(room)
         starts += boxes
-    if not covers(starts, system.initial):
+    if not all(covers(starts, part) for part in system.parts):
         raise Refused("the starts are not covered by the sets")
     if system.shield is not None:
         _check_shield(system, rooms)
     who = "whatever is proposed to its shield" if system.shield is not None else "by its program"
-    return f"no run of the system {shown_name(system.name)}, controlled {who}, comes to an unsafe state"
+    where = "" if system.parts == (system.initial,) else f" from {len(system.parts)} boxes of its starts"
+    return (
+        f"no run of the system {shown_name(system.name)}{where}, controlled {who}, comes to an unsafe state"
+    )
 
 
 def _ring(system: System, data: object) -> Ring:

@@ -67,10 +67,11 @@ class System:
     unsafe: Term
     rules: tuple[Rule, ...]
     shield: tuple[Permit, ...] | None  # one for each rule; None: nobody proposes anything
+    parts: tuple[Box, ...]  # of the starts: the claim is about runs from them only; else the whole box
 
 
 def read_system(data: object, arithmetic: str) -> System:
-    entry = record(data, _SYSTEM, frozenset(), "system")
+    entry = record(data, _SYSTEM, frozenset({"parts"}), "system")
     variables = tuple(text(v, "variable") for v in items(entry["variables"], "variables"))
     controls = tuple(_control(c, arithmetic) for c in items(entry["controls"], "controls"))
     disturbances = tuple(_disturbance(d, arithmetic) for d in items(entry["disturbances"], "disturbances"))
@@ -86,18 +87,29 @@ def read_system(data: object, arithmetic: str) -> System:
     shield = None if entry["shield"] is None else _shield(entry["shield"], len(variables))
     if shield is not None and (len(shield) != len(rules) or not all(r.set.tested for r in rules)):
         raise BadCertificate("system: a shield has one permit for each rule, and tests its sets")
+    initial = _starts(entry["initial"], len(variables), arithmetic)
+    parts: tuple[Box, ...] = (initial,)
+    if "parts" in entry:
+        parts = tuple(_starts(p, len(variables), arithmetic) for p in items(entry["parts"], "parts"))
+        if not parts:
+            raise BadCertificate("parts: of the starts, at least one")
     return System(
         text(entry["name"], "name"),
         arithmetic == "float64",
         variables,
-        tuple(_around(ends, arithmetic) for ends in read_box(entry["initial"], len(variables))),
+        initial,
         controls,
         disturbances,
         following,
         read_term(entry["unsafe"]),
         rules,
         shield,
+        parts,
     )
+
+
+def _starts(data: object, variables: int, arithmetic: str) -> Box:
+    return tuple(_around(ends, arithmetic) for ends in read_box(data, variables))
 
 
 def _shield(data: object, variables: int) -> tuple[Permit, ...]:

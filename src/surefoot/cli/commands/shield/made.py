@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from random import Random
 from typing import Any
 
@@ -18,7 +19,9 @@ from surefoot.problem.meaning.decision import decide
 from surefoot.problem.meaning.evaluate import Undefined
 from surefoot.problem.policy import OraclePolicy, Policy, ShieldedPolicy
 from surefoot.problem.problem import Problem
+from surefoot.run import unanswered
 from surefoot.transform.discretise import discretise
+from surefoot.verdict.verdict import Certificate, Proved, Reason, Result, Unknown, Verdict
 from surefoot.work.budget import Budget
 
 EXAMPLES = 64  # of the self-test in C
@@ -87,10 +90,36 @@ def make(problem: Problem, degrees: tuple[int, ...], budget: Budget) -> Made:
         policy, permits = shielded(system, found, executed.policy or policy)
         shown = evidence(found, permits)
     protected = replace(executed, policy=policy)
-    if found.uncovered:
-        return Made(protected, system, found, False, f"not all starts are covered: {found.trouble}", None)
     content = json.loads(json.dumps(about_sets(protected, shown).content))
     judged = check(content)
     return Made(
         protected, system, found, judged.accepted, judged.claim if judged.accepted else judged.reason, content
     )
+
+
+def as_result(made: Made, seconds: float, budget: Budget) -> Result:
+    """A synthesis as an answer about the problem: proved where all starts are covered, else unknown."""
+    if made.accepted and made.certificate is not None and not made.found.uncovered:
+        verdict: Verdict = Proved(Certificate("barrier", made.certificate))
+    else:
+        reason = Reason.TIMEOUT if budget.spent() else Reason.INCOMPLETE
+        verdict = Unknown(reason, made.found.trouble or made.reason)
+    count, share = len(made.found.branches), made.found.covered_share(made.system.initial)
+    told = [f"{count} {'rule' if count == 1 else 'rules'}, {shown_share(share)} of the starts covered"]
+    if made.found.lost:
+        told.append(f"{len(made.found.lost)} starts or sides of starts are lost under every control")
+    if made.found.uncovered and made.accepted:
+        told.append("the certificate about the covered part is accepted")
+    result = unanswered(made.problem, verdict, budget, {}, {})
+    return replace(
+        result,
+        engine="shield",
+        certified=made.accepted and isinstance(verdict, Proved),
+        seconds=seconds,
+        notes=tuple(told),
+    )
+
+
+def shown_share(share: Fraction) -> str:
+    """Never 100 % for less than everything."""
+    return "100 %" if share == 1 else f"{min(float(share) * 100, 99.99):.2f} %"

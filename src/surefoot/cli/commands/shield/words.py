@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from surefoot.cli.commands.shield.made import Made
+from surefoot.cli.commands.shield.made import Made, shown_share
 from surefoot.engines.shield.synthesis import Box, Branch
 from surefoot.problem.policy import ShieldedPolicy
 from surefoot.problem.show import show, show_property
@@ -30,7 +30,7 @@ def told(made: Made, seconds: float) -> str:
     lines.append(
         f"rules        {count}; barriers of degree {_degrees(found.branches)}" if count else "rules        0"
     )
-    lines.append(f"covered      {_percent(share)} of the starts")
+    lines.append(f"covered      {shown_share(share)} of the starts")
     lines += [f"  open       {_box(made, box)}" for box in found.uncovered[:MOST_LISTED]]
     more = len(found.uncovered) - MOST_LISTED
     lines += [f"  open       and {more} other parts"] if more > 0 else []
@@ -46,11 +46,6 @@ def told(made: Made, seconds: float) -> str:
     if found.interrupted:
         lines.append("interrupted: this is what was found before")
     return "\n".join(lines)
-
-
-def _percent(share: Fraction) -> str:
-    """Never 100 % for less than everything."""
-    return "100 %" if share == 1 else f"{min(float(share) * 100, 99.99):.2f} %"
 
 
 def _rule(made: Made, index: int, branch: Branch) -> list[str]:
