@@ -278,10 +278,13 @@ def test_stored_results_are_drawn_again(drawn: Drawn, command: Command, tmp_path
 
 
 def test_stored_results_that_cannot_be_drawn(command: Command, tmp_path: Path) -> None:
+    broken = str(tmp_path / "broken.json")
+    Path(broken).write_text('{"schema": 1}')
     stored = tmp_path / "stored.json"
     command("check", POND, "--property", "P=? [ F (x = 7 and y = 5) ]", "--json", stored, "--quiet")
     for arguments, said in (
         ((stored,), "`exact` is no table of starts"),
+        ((broken,), "broken.json:verdict: expected this key"),
         ((stored, POND), "cannot be drawn together"),
         ((stored, "--quantity", "gap"), "is no table of starts"),
     ):

@@ -230,4 +230,7 @@ def read_results(data: object, path: Path) -> list[StoredResult]:
     documents = data.get("results", [data]) if isinstance(data, dict) else []
     if not isinstance(documents, list) or not documents:
         raise InvalidProblem("not a result of surefoot", fix="give a file that --json wrote", where=str(path))
-    return [from_json(d) for d in documents]
+    try:
+        return [from_json(d) for d in documents]
+    except InvalidProblem as error:
+        raise error.at(str(path)) from None
