@@ -12,9 +12,12 @@ from tests.laws.contradictions import answer
 
 from surefoot.certify.replay import replay
 from surefoot.engines.predicates import Predicates
+from surefoot.problem.environment import Component, Edge, Environment, Int, Variable
 from surefoot.problem.problem import Problem
+from surefoot.problem.property import Never
+from surefoot.problem.term import Const, Var, equal
 from surefoot.verdict.artifact import AbstractGraph
-from surefoot.verdict.verdict import Holds, Unknown, Violated
+from surefoot.verdict.verdict import Holds, Unknown, Vacuous, Violated
 from surefoot.work.budget import Budget
 
 States = set[tuple[object, ...]]
@@ -72,6 +75,16 @@ def test_every_optional_test_may_be_left_out() -> None:
             assert ("fixing" in kinds) == ("fixing" in chosen)
             assert ("relations" in kinds) == ("relations" in chosen and len(given) > 1)
             assert any("relaxed" in k for k in kinds) == ("relaxed" in chosen)
+
+
+def test_without_a_start_it_holds_for_no_reason() -> None:
+    """Also where no test is asked that would show that an abstract start has no state."""
+    x = Var("x")
+    stays = Component("c", (Edge(),))
+    nowhere = Environment("nowhere", (Variable("x", Int(0, 3)),), equal(x, Const(9)) | (x > 9), (stays,))
+    empty = Problem("nowhere", nowhere, None, Never(x < 0))
+    for tests in ("", "guard", "exact"):
+        assert isinstance(Predicates(means="cells", tests=tests).check(empty, Budget(60)), Vacuous)
 
 
 def test_more_states_than_can_be_looked_at() -> None:

@@ -56,7 +56,7 @@ def decide(
         if reached.complete and not reached.starts:
             return Vacuous("there is no start state")
         if not reached.unsafe:
-            return _holds(dynamics, graph)
+            return _holds(dynamics, graph) if search.has_starts() else Vacuous("there is no start state")
         goal = min(reached.unsafe, key=lambda k: (reached.distance[k], k.places, k.bits))
         found = examine(search, reached, goal)
         if isinstance(found, Run):

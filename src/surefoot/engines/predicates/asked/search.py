@@ -97,6 +97,13 @@ class Search:
         found = expansion.follow(branches)
         return list(dict.fromkeys(key for keys in found.values() for key in sorted(keys, key=_order)))
 
+    def has_starts(self) -> bool:
+        """Is there a start at all? An abstract one says so only if a test has looked at it."""
+        if self.starts is not None:
+            return bool(self.starts)
+        conditions = [way.guard for way in self.expansion.ways[self.expansion.moves :]]
+        return any(reply.possible for reply in self.expansion.space.ask("start", conditions))
+
     def _judge(self, found: Reached, wave: Sequence[Key]) -> None:
         """Which abstract states of a wave contain an unsafe state."""
         expansion, count = self.expansion, len(self.expansion.predicates)
