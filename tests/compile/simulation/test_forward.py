@@ -10,7 +10,7 @@ import pytest
 from surefoot.compile.llvm.table import Field
 from surefoot.compile.simulation import Simulator, Watched, simulate
 from surefoot.compile.simulation.compiled import Compiled
-from surefoot.compile.simulation.forward import layers_of
+from surefoot.compile.simulation.decide.forward import layers_of
 from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
 from surefoot.problem.meaning.evaluate import Undefined
 from surefoot.problem.meaning.inference import infer

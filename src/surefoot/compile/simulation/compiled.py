@@ -19,10 +19,10 @@ from surefoot.compile.layout import Row, layout_of
 from surefoot.compile.llvm.memory import Memory
 from surefoot.compile.llvm.table import Field
 from surefoot.compile.llvm.wiring import wiring_of
-from surefoot.compile.simulation.asking import Asking
-from surefoot.compile.simulation.batched import Batched
 from surefoot.compile.simulation.chain import Chain
-from surefoot.compile.simulation.forward import Forward, layers_of
+from surefoot.compile.simulation.decide.asking import Asking
+from surefoot.compile.simulation.decide.batched import Batched
+from surefoot.compile.simulation.decide.forward import Forward, layers_of
 from surefoot.compile.simulation.interpreted import Interpreted
 from surefoot.compile.simulation.walk import NOT_FOLLOWED, kernel_text
 from surefoot.compile.simulation.watched import Counts, Runs, Watched, outward, reward_names, scale_of

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from surefoot.compile.llvm.store import store_functions
 from surefoot.compile.llvm.table import GROW_STATES, WAITS, Field, Kernel
-from surefoot.compile.simulation.forward import forward_text
+from surefoot.compile.simulation.decide.forward import forward_text
 from surefoot.compile.simulation.node import (
     BAD,
     DRAWN,
