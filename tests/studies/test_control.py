@@ -91,3 +91,10 @@ def test_starts_outside_of_the_domain_are_not_covered() -> None:
     where = plane(system, (Const(0),), domain)
     with pytest.raises(Unproved, match="the starts"):
         closed_set(where, constant(-1, where.size), system.initial, [(False, False)], True, Budget(10))
+
+
+def test_a_system_without_an_equilibrium_at_the_origin_is_covered() -> None:
+    """Insulin hardly moves: its range is widened; the constant part of the controls holds the plant."""
+    made = make(stays_safe("biology"), (2,), Budget(100))
+    assert made.accepted
+    assert not made.found.uncovered

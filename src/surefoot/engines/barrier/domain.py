@@ -15,7 +15,7 @@ Range = tuple[Fraction, Fraction]
 Ends = tuple[Fraction | None, Fraction | None]
 NEAR = Fraction(1, 4096)
 WIDER = (Fraction(2), Fraction(4), Fraction(5, 4))  # times what runs reach
-NARROWEST = Fraction(1, 200)  # of the starts: a variable that hardly moves is easily kept in a wider range
+NARROWEST = Fraction(1, 10)  # of the starts: a variable that hardly moves is easily kept in a wider range
 RUNS, STEPS = 256, 2000
 
 
@@ -27,8 +27,9 @@ def domains(system: System, then: tuple[Term, ...]) -> Iterator[tuple[Range, ...
     reach = _reach(system, then)
     if reach is None:
         return
+    # In a chain of filters each variable follows the one before it: its range is a little wider.
     least = max((high - low for low, high in system.initial), default=Fraction(0)) * NARROWEST
-    wide = [(centre, max(half, least)) for centre, half in reach]
+    wide = [(centre, max(half, least * (100 + i) / 100)) for i, (centre, half) in enumerate(reach)]
     for factor, ranges in ([(WIDER[0], wide)] if wide != reach else []) + [(f, reach) for f in WIDER]:
         yield tuple(
             (

@@ -15,6 +15,7 @@ from surefoot.engines.barrier.sampled import sampled
 from surefoot.problem.term import Term
 from surefoot.work.budget import Budget
 
+DEFECTIVE, SLOW = 1e8, (Fraction(999, 1000), Fraction(995, 1000))
 FACTORS = (Fraction(99, 100), Fraction(95, 100), Fraction(999, 1000))  # where nothing better is known
 
 
@@ -58,10 +59,14 @@ def _factors(system: System, then: tuple[Term, ...]) -> tuple[Fraction, ...]:
     slopes = (ahead - behind).T / (2 * np.diag(offsets))
     if not np.all(np.isfinite(slopes)):
         return FACTORS
-    speed = float(np.abs(np.linalg.eigvals(slopes)).max()) ** 2
+    values, vectors = np.linalg.eig(slopes)
+    speed = float(np.abs(values).max()) ** 2
     if speed >= 1:
         return FACTORS
-    return tuple(Fraction(1 - (1 - speed) * share).limit_denominator(10**6) for share in (0.5, 0.1, 0.9))
+    known = tuple(Fraction(1 - (1 - speed) * share).limit_denominator(10**6) for share in (0.5, 0.1, 0.9))
+    # Nearly the same direction twice: distances grow for long before they shrink.
+    late = speed > 0.5 and np.linalg.cond(vectors) > DEFECTIVE
+    return (*SLOW, *known) if late else known
 
 
 def _ends(system: System) -> list[list[tuple[bool, bool]]]:

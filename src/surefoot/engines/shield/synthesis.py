@@ -7,9 +7,10 @@ the others first. What is covered is decided exactly, by proofs.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from itertools import islice
 
 from surefoot.encode.barrier import System
 from surefoot.engines.barrier.closed import ClosedSet, Unproved, covering
@@ -125,24 +126,27 @@ def _rule(
     system: System, part: Box, oracle: Oracle | None, degrees: tuple[int, ...], budget: Budget
 ) -> Branch | str:
     trouble = "no rule was found"
-    candidates: list[Gain] = []
-    for gain in gains(system, part, oracle, budget):
-        if fails(system, gain, part):
-            trouble = "every rule that was tried has unsafe runs"
-            continue
-        candidates.append(gain)
-        if len(candidates) >= CANDIDATES:
-            break
+    tried: list[Gain] = []
     for degree in degrees:
-        for gain in candidates:
+        for gain in tuple(tried) or _candidates(system, part, oracle, budget):
             if budget.spent():
                 return trouble
+            if degree == degrees[0]:
+                tried.append(gain)
             then = gain.terms(system)
             found = search(replace(system, initial=part), then, (degree,), budget, tested=True)
             if isinstance(found, ClosedSet):
                 return Branch(then, found)
             trouble = found
+        if not tried:
+            return "every rule that was tried has unsafe runs"
     return trouble
+
+
+def _candidates(system: System, part: Box, oracle: Oracle | None, budget: Budget) -> Iterator[Gain]:
+    """Rules without a simulated unsafe run, made one by one as they are needed."""
+    safe = (gain for gain in gains(system, part, oracle, budget) if not fails(system, gain, part))
+    yield from islice(safe, CANDIDATES)
 
 
 def _extended(
