@@ -52,7 +52,7 @@ def test_the_questions_of_the_instances(shared_data: Path, file: str, name: str,
 def test_a_thousand_starts_of_racetrack_are_fifteen_abstract_ones(shared_data: Path) -> None:
     """Predicates 17 <= x, 6 <= y, 0 <= dx, 0 <= dy, as in `ppa_racetrack_test`; the model is written here."""
     folder = shared_data / "jani" / RACETRACK
-    listed = json.loads((folder / STARTS / "start.jani").read_text("utf-8"))["values"]
+    listed = json.loads((folder / STARTS).read_text("utf-8"))["values"]
     values = [{v["var"]: v["value"] for v in start["variables"]} for start in listed]
     starts = [tuple(s[f"car0_{n}"] for n in ("x", "y", "dx", "dy")) for s in values]
     network = read_nnet(folder / "networks/simple/barto-small/no_filtering/simple_barto-small_16_16.nnet")
