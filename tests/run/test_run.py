@@ -16,8 +16,8 @@ from surefoot.problem.environment import Component, Control, Environment, Real, 
 from surefoot.problem.network import Shape, dense
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
-from surefoot.problem.property import Never, Path, Probability, Property, Within
-from surefoot.problem.term import FALSE, TRUE, Term, Var
+from surefoot.problem.property import Bound, Never, Path, Probability, Property, Within
+from surefoot.problem.term import FALSE, TRUE, Const, Term, Var
 from surefoot.run import able, choose, portfolio, settled, unanswered, verify
 from surefoot.solve.native import Native
 from surefoot.verdict.verdict import Holds, Proved, Reason, Trace, Unknown, Vacuous, Verdict, Violated
@@ -112,7 +112,7 @@ def test_what_did_not_work_is_no_answer(outcome: object, reason: Reason) -> None
 
 
 def test_objections_are_errors() -> None:
-    asked = Probability(Path("F", X > 1), over="count")
+    asked = Probability(Path("W", X > 1, X > 0, (Bound(low=Const(1)),)))  # from when on is not agreed
     with pytest.raises(Unsupported, match="Probability"):
         verify(counter(asked))
     with pytest.raises(Unsupported, match="Probability"):
