@@ -8,9 +8,9 @@ from fractions import Fraction
 from math import lcm
 from typing import Any
 
-from surefoot.encode.barrier import conjunctions, polynomial_of
+from surefoot.encode.barrier import conjunctions
 from surefoot.engines.barrier.find import pairs
-from surefoot.engines.barrier.plane import Plane, Range, rounding
+from surefoot.engines.barrier.plane import Plane, Range, rounding, shift
 from surefoot.problem.term import Apply, Const, Op, Term, Var
 from surefoot.query.polynomial import Polynomial, constant, variable
 from surefoot.solve.sos import Summand, prove
@@ -150,7 +150,7 @@ class _Work:
             values[name] = (max(ends) if len(ends) == 2 else max([size, *ends]), error)
         values |= {n: (float(max(abs(a), abs(b))), 0.0) for n, (a, b) in system.disturbances}
         step = tuple(Fraction(rounding(t, values)[1]) * SPARE for t in system.next)
-        return room, step, _drift(self.where, self.term, step)
+        return room, step, shift(system, self.term, self.where.domain, step)
 
     def start(self, starts: Sequence[Range], room: Fraction) -> list[Any]:
         wanted = constant(-room, self.where.size) - self.barrier
@@ -235,21 +235,6 @@ class _Work:
                 shown += [self.proved("the domain", side, inside, products) for side in (above, below)]
             found.append(shown)
         return found
-
-
-def _drift(where: Plane, barrier: Term, step: Sequence[Fraction]) -> Fraction:
-    """How much rounding of a step can change the barrier."""
-    count = len(step)
-    names = {n: variable(i, count) for i, n in enumerate(where.system.variables)}
-    polynomial = polynomial_of(barrier, names, count, True)
-    sizes = [max(abs(low), abs(high)) for low, high in where.domain]
-    total = Fraction(0)
-    for monomial, coefficient in polynomial.terms.items():
-        still, moved = Fraction(1), Fraction(1)
-        for size, error, exponent in zip(sizes, step, monomial, strict=True):
-            still, moved = still * size**exponent, moved * (size + error) ** exponent
-        total += abs(coefficient) * (moved - still)
-    return Fraction(float(total)) * SPARE
 
 
 def _number(value: Fraction) -> int | str:

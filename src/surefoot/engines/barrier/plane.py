@@ -109,6 +109,20 @@ def _unit(low: Fraction, high: Fraction) -> Fraction:
     return unit
 
 
+def shift(system: System, barrier: Term, domain: Sequence[Range], by: Sequence[Fraction]) -> Fraction:
+    """How much a barrier changes at most if every variable of the domain does by so much; a little more."""
+    count = len(domain)
+    names = {n: variable(i, count) for i, n in enumerate(system.variables)}
+    total = Fraction(0)
+    for monomial, coefficient in polynomial_of(barrier, names, count, system.rounded).terms.items():
+        still, moved = Fraction(1), Fraction(1)
+        for (low, high), change, exponent in zip(domain, by, monomial, strict=True):
+            size = max(abs(low), abs(high))
+            still, moved = still * size**exponent, moved * (size + change) ** exponent
+        total += abs(coefficient) * (moved - still)
+    return Fraction(float(total)) * Fraction(101, 100)
+
+
 def rounding(term: Term, sizes: Mapping[str, tuple[float, float]]) -> tuple[float, float]:
     """Upper bounds of a term's size and of its rounding errors in float64, in floats: with some to spare.
 

@@ -14,11 +14,10 @@ from typing import Any
 
 from surefoot.encode.barrier import System, inside_set, permitted, polynomial_of
 from surefoot.engines.barrier.engine import content
-from surefoot.engines.barrier.plane import rounding
+from surefoot.engines.barrier.plane import rounding, shift
 from surefoot.engines.shield.gains import Range
 from surefoot.engines.shield.synthesis import Synthesis
 from surefoot.problem.policy import Branch, Policy, ProgramPolicy, ShieldedPolicy
-from surefoot.problem.term import Term
 from surefoot.query.polynomial import Polynomial, constant, variable
 
 SPARE = Fraction(101, 100)
@@ -78,7 +77,7 @@ def permits_of(system: System, found: Synthesis) -> tuple[Permit, ...]:
         }
         error = Fraction(rounding(branch.set.barrier, sizes)[1]) if system.rounded else Fraction(0)
         room = Fraction(branch.set.proof["margins"]["room"])
-        change = _change(system, branch.set.barrier, branch.set.domain, far)
+        change = shift(system, branch.set.barrier, branch.set.domain, far)
         permits.append(Permit(inside, _up((room + error + change) * SPARE)))
     return tuple(permits)
 
@@ -122,12 +121,3 @@ def _largest(polynomial: Polynomial, sizes: Sequence[Fraction]) -> Fraction:
             product *= size**exponent
         total += product
     return total
-
-
-def _change(system: System, barrier: Term, domain: Sequence[Range], far: Sequence[Fraction]) -> Fraction:
-    """How much the barrier changes at most if every variable does by so much."""
-    count = len(domain)
-    here = {n: variable(i, 2 * count) for i, n in enumerate(system.variables)}
-    there = {n: here[n] + variable(count + i, 2 * count) for i, n in enumerate(system.variables)}
-    after, before = (polynomial_of(barrier, n, 2 * count, system.rounded) for n in (there, here))
-    return _largest(after - before, [*(max(abs(a), abs(b)) for a, b in domain), *far])
