@@ -33,7 +33,7 @@ from surefoot.problem.term import TRUE, Const, Term, Var, conjunction, disjuncti
 from surefoot.run import verify
 from surefoot.studies.pendulum.problem import stays_upright
 from surefoot.transform.discretise import discretise
-from surefoot.verdict.verdict import Proved, Result, Unknown
+from surefoot.verdict.verdict import Holds, Proved, Result, Unknown
 from surefoot.work.budget import Budget
 
 
@@ -66,6 +66,13 @@ def test_the_pendulum_of_the_paper_stays_upright(problem: Problem) -> None:
     result = proved(problem)
     assert result.certified
     assert "float64" in result.arithmetic
+
+
+def test_without_a_certificate_it_holds_for_ever_on_the_word_of_the_engine() -> None:
+    result = verify(stays_upright(), Barrier(), Budget(60), certificates=False)
+    assert isinstance(result.verdict, Holds)
+    assert result.verdict.up_to is None
+    assert not result.certified
 
 
 def test_a_program_that_is_too_weak_is_not_proved() -> None:

@@ -184,6 +184,8 @@ def uncertified(problem: Problem, verdict: Verdict, solver: str) -> Evidence:
     match verdict:
         case Violated():
             return certify(problem, verdict, solver, {}, {}, Budget())
+        case Proved(Certificate("barrier")):
+            return Evidence(Holds(None, solver, as_asked=True), False)
         case Proved(_, "proved"):
             return Evidence(Holds(0, solver, as_asked=True, argument=Argument("unrolled", 0)), False)
         case Proved():
