@@ -9,6 +9,8 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do \
 	$$p -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null && { echo $$p; break; }; done)
 TORCH := torch==2.13.0
 ARGS ?=
+# Processes that share the tests; 0 for none but one.
+WORKERS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN); [ "$$n" -lt 4 ] && echo "$$n" || echo 4)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -23,7 +25,7 @@ demo: $(VENV)/.stamp-plain ## Install the plain package and watch it prove and r
 	@$(BIN)/surefoot demo
 
 test: $(VENV)/.stamp-dev ## Run the tests; more pytest arguments in ARGS="-k name"
-	@$(BIN)/python -m pytest $(ARGS)
+	@OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile $(ARGS)
 
 check: $(VENV)/.stamp-dev ## Check format, lint, types, import contracts and the tree
 	$(BIN)/ruff format --check .
