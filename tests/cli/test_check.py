@@ -306,7 +306,7 @@ def start(toy: Path, *more: str) -> subprocess.Popen[str]:
 
 @pytest.fixture
 def second() -> float:
-    """As long as this machine takes at present for a start of the command: a second if it is idle, or more."""
+    """As long as a start of the command takes at present: a second if the machine is idle, or more."""
     started = time.monotonic()
     subprocess.run([sys.executable, "-m", "surefoot", "engines"], check=False, capture_output=True)
     return max(1.0, time.monotonic() - started)
