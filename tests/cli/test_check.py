@@ -264,6 +264,25 @@ def test_a_python_model_runs_only_when_trusted(tmp_path: Path, command: Command)
 
 
 @pytest.mark.parametrize(
+    ("code", "line", "said"),
+    [
+        ("import math\nmath.sqrt('x')\n", 2, "TypeError: must be real number, not str"),
+        ("x = 1 +\n", 1, "SyntaxError: invalid syntax"),
+        ("\n\nraise SystemExit\n", 3, "SystemExit: no reason given"),
+    ],
+)
+def test_an_error_of_a_python_model_is_told_with_its_line(
+    code: str, line: int, said: str, command: Command, tmp_path: Path
+) -> None:
+    model = tmp_path / "model.py"
+    model.write_text(code)
+    status, _, err = command("check", model, "--trust-python")
+    assert status == 2
+    assert err.startswith(f"error: {model}, line {line}: the Python model ends with {said}")
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["check", "nothing.toml"], "nothing.toml: there is no such file; fix: check the path"),

@@ -12,7 +12,7 @@ from surefoot.problem.term import Var
 from surefoot.problem.window import windows_of
 from surefoot.report.text import interval
 from surefoot.verdict.verdict import Certificate, Holds, Proved, Reason, Unknown, Verdict
-from surefoot.verdict.words import statement
+from surefoot.verdict.words import abridged, statement
 
 HIGH = Var("output[0]") > 2
 
@@ -79,3 +79,9 @@ def test_a_buffer_is_found_by_its_shift() -> None:
 )
 def test_intervals_have_the_digits_that_count(low: str | None, high: str | None, said: str) -> None:
     assert interval(*(None if end is None else Fraction(end) for end in (low, high))) == said
+
+
+def test_numbers_that_fill_the_line_are_rounded_and_marked() -> None:
+    long = "x > -15707963267948965579989817342720925807952880859375e-49 and y <= 0.125 and z[3] = 1234567"
+    assert abridged(long) == "x > ≈-1.570796327 and y <= 0.125 and z[3] = 1234567"
+    assert abridged("0.1000000000000000055511151231257827 < x") == "≈0.1 < x"

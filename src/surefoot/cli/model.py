@@ -6,12 +6,13 @@ import runpy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from traceback import walk_tb
 from typing import Any
 
 import click
 
 from surefoot.cli.output import sha256
-from surefoot.errors import InvalidProblem, Unsupported
+from surefoot.errors import InvalidProblem, SurefootError, Unsupported
 from surefoot.formats.inert.file import require_file
 from surefoot.formats.loaded_policy import LoadedPolicy
 from surefoot.formats.policy_file import load_policy
@@ -234,10 +235,35 @@ def _python_problems(model: Path, trusted: bool, settings: Mapping[str, Any]) ->
         raise InvalidProblem(
             f"--{next(iter(settings))} is for problem files", fix="set it in the Python model"
         )
-    namespace = runpy.run_path(str(model))
+    namespace = _run_python(model)
     found = namespace.get("problems", namespace.get("problem"))
     problems = {found.name: found} if isinstance(found, Problem) else found
     if not isinstance(problems, dict) or not all(isinstance(p, Problem) for p in problems.values()):
         fix = "define `problem = Problem(...)` or `problems = {name: Problem(...)}`"
         raise InvalidProblem("the Python model builds no problem", fix=fix, where=str(model))
     return problems
+
+
+def _run_python(model: Path) -> dict[str, Any]:
+    """What the file defines; an error of its own code is told with its line, not as a defect of surefoot."""
+    try:
+        return runpy.run_path(str(model))
+    except SurefootError:
+        raise
+    except (Exception, SystemExit) as error:
+        said = " ".join(str(error).split()) or "no reason given"
+        line = _line_in(model, error)
+        raise InvalidProblem(
+            f"the Python model ends with {type(error).__name__}: {said}",
+            fix="correct the model; it runs alone with `python MODEL`",
+            where=str(model) if line is None else f"{model}, line {line}",
+        ) from error
+
+
+def _line_in(model: Path, error: BaseException) -> int | None:
+    """The last line of the model that was being run."""
+    if isinstance(error, SyntaxError):
+        return error.lineno
+    run = walk_tb(error.__traceback__)
+    lines = [number for frame, number in run if frame.f_code.co_filename == str(model)]
+    return lines[-1] if lines else None

@@ -24,7 +24,7 @@ from surefoot.report.shell import shell
 from surefoot.report.text import FINITE_RUNS, evidence, headline
 from surefoot.transform.discretise import discretise
 from surefoot.verdict.verdict import Found, PerStart, Result, Trace, Unknown, Vacuous, Verdict, Violated
-from surefoot.verdict.words import statement
+from surefoot.verdict.words import abridged, statement
 
 MOST_ROWS = 200  # states of a run that are drawn and listed; the JSON has all of them
 MOST_LINES = 9  # outputs in one chart
@@ -44,7 +44,7 @@ def _section(problem: Problem, result: Result) -> str:
     lines = [] if isinstance(result.verdict, Found) else evidence(problem, result, runs=False)
     parts = [
         f'<section><h2 class="{_mood(result)}">{escape(headline(result))}: '
-        f"<code>{escape(show_property(problem.property))}</code></h2>",
+        f"<code>{escape(abridged(show_property(problem.property)))}</code></h2>",
         words,
         *map(_told, lines),
     ]

@@ -30,7 +30,7 @@ from surefoot.verdict.verdict import (
     Verdict,
     Violated,
 )
-from surefoot.verdict.words import LONGEST, counted
+from surefoot.verdict.words import LONGEST, abridged, counted
 
 MOST_STARTS = 12  # with their values, in a text
 COLUMNS = 10  # a wider state is shown down the page instead of across
@@ -44,7 +44,7 @@ FINITE_RUNS = {
 
 def render(problem: Problem, result: Result) -> str:
     """The whole result; every line ends without trailing space."""
-    asked = shorten(show_property(problem.property), LONGEST)  # with a map inside it may fill pages
+    asked = shorten(abridged(show_property(problem.property)), LONGEST)  # with a map inside it may fill pages
     lines = [f"{headline(result)}: {asked}", f"  problem   {result.problem}"]
     lines += [f"  {line}" for line in evidence(problem, result)]
     if isinstance(result.verdict, PerStart):

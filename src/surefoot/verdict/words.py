@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 
 from surefoot.problem.environment import Array, Bool, Choice, Environment, Int, Kind, Real
@@ -15,6 +16,12 @@ from surefoot.problem.window import windows_of
 from surefoot.verdict.verdict import Holds, Proved, Unknown, Verdict, Violated
 
 LONGEST = 400  # characters of a condition; the whole one is in the files
+LONG_NUMBER = re.compile(r"(?<![\w.])-?(?=[\d.]{19})\d+(?:\.\d+)?(?:e-?\d+)?")  # a float64 written out
+
+
+def abridged(text: str) -> str:
+    """A condition to read: numbers that fill the line are rounded, and say so. The files have them whole."""
+    return LONG_NUMBER.sub(lambda found: f"≈{float(found[0]):.10g}", text)
 
 
 def statement(problem: Problem, verdict: Verdict) -> tuple[str, ...]:
@@ -142,5 +149,5 @@ def counted(number: int, noun: str) -> str:
 
 
 def _short(term: Term) -> str:
-    text = show(term)
+    text = abridged(show(term))
     return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
