@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from decimal import Context
 from fractions import Fraction
 
 from surefoot.problem.environment import Array, Bool, Choice, Environment, Int, Kind, Real
@@ -16,12 +17,13 @@ from surefoot.problem.window import windows_of
 from surefoot.verdict.verdict import Holds, Proved, Unknown, Verdict, Violated
 
 LONGEST = 400  # characters of a condition; the whole one is in the files
+ROUNDED = Context(prec=10)
 LONG_NUMBER = re.compile(r"(?<![\w.])-?(?=[\d.]{19})\d+(?:\.\d+)?(?:e-?\d+)?")  # a float64 written out
 
 
 def abridged(text: str) -> str:
     """A condition to read: numbers that fill the line are rounded, and say so. The files have them whole."""
-    return LONG_NUMBER.sub(lambda found: f"≈{float(found[0]):.10g}", text)
+    return LONG_NUMBER.sub(lambda found: f"≈{ROUNDED.create_decimal(found[0]).normalize()}", text)
 
 
 def statement(problem: Problem, verdict: Verdict) -> tuple[str, ...]:
