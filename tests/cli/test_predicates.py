@@ -78,4 +78,29 @@ def test_what_cannot_be_read_is_refused_in_one_line(counter: Path, command: Comm
     assert "`z`" in err
     code, _, err = command("check", counter, "--engine", "predicates", "--graph", "graph.txt")
     assert code == 2
-    assert "neither a .dot nor a .json file" in err
+    assert "no .dot, .json or .html file" in err
+
+
+def test_a_page_to_look_at_and_what_one_more_predicate_does(counter: Path, command: Command) -> None:
+    graph, report, result = (counter.with_name(n) for n in ("graph.html", "report.html", "result.json"))
+    given = ("check", counter, "--engine", "predicates", "--predicates", "x <= 4; x <= 8", "--fixed")
+    code, _, _ = command(*given, "--graph", graph, "--report", report, "--json", result)
+    assert code == 0
+    for page in (graph, report):
+        text = page.read_text("utf-8")
+        assert text.count('<section class="abstraction"') == 1
+        assert "default-src 'none'" in text
+        assert '"splits":[{' in text
+    artifact = json.loads(result.read_text("utf-8"))["verdict"]["artifact"]
+    split = next(s for s in artifact["splits"] if s["predicate"] == "x <= 2")
+    assert (split["states"], split["unsafe"], split["pieces"]) == (3, 0, [2, 1])
+    assert len(split["graph"]["states"]) == 3
+
+
+def test_splits_are_tried_only_for_a_page_or_when_asked_for(counter: Path, command: Command) -> None:
+    given = ("check", counter, "--engine", "predicates", "--json", "-")
+    assert "splits" not in json.loads(command(*given)[1])["verdict"]["artifact"]
+    assert len(json.loads(command(*given, "--splits", 2)[1])["verdict"]["artifact"]["splits"]) == 2
+    page = counter.with_name("graph.html")
+    command(*given, "--splits", 0, "--graph", page)
+    assert "No further predicate was tried" in page.read_text("utf-8")

@@ -1,17 +1,27 @@
-"""`--graph FILE`: the abstract graph beside a verdict, in the format that the name of the file asks for."""
+"""`--graph FILE`: the abstract graph beside a verdict, in the format that the name of the file asks for.
+
+A page also shows what some more predicates would make of the graph; they are tried after the verdict.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from surefoot.cli.output import check_writable, write_file
+from surefoot.engines.predicates import Predicates
+from surefoot.engines.protocol import Engine
 from surefoot.errors import InvalidProblem
+from surefoot.problem.problem import Problem
+from surefoot.report.abstraction import graph_page
 from surefoot.report.graph import as_dot, as_json
 from surefoot.verdict.artifact import AbstractGraph
-from surefoot.verdict.verdict import Holds, Proved, Unknown, Verdict, Violated
+from surefoot.verdict.verdict import Holds, Proved, Reason, Result, Unknown, Verdict, Violated
+from surefoot.work.budget import Budget
 
-FORMATS = {".dot": as_dot, ".json": as_json}
+FORMATS = (".dot", ".json", ".html")
+SPLITS = 24  # predicates that are tried for a page, if nothing else is asked for
 
 
 def check_graph(path: str | None, inputs: Sequence[Path]) -> None:
@@ -20,15 +30,53 @@ def check_graph(path: str | None, inputs: Sequence[Path]) -> None:
         return
     if Path(path).suffix not in FORMATS:
         raise InvalidProblem(
-            f"`{path}` is neither a .dot nor a .json file", fix="end its name so", where="--graph"
+            f"`{path}` is no .dot, .json or .html file", fix="end its name so", where="--graph"
         )
     check_writable(path, inputs, "--graph")
 
 
-def write_graph(verdict: Verdict, path: str) -> str:
-    """What was done, for stderr."""
+def graph_of(verdict: Verdict) -> AbstractGraph | None:
     found = verdict.artifact if isinstance(verdict, Proved | Violated | Holds | Unknown) else None
-    if not isinstance(found, AbstractGraph):
+    return found if isinstance(found, AbstractGraph) else None
+
+
+def splits_wanted(given: int | None, report: str | None, graph: str | None) -> int:
+    """How many further predicates are tried: as asked, or some if there is a page to show them."""
+    shown = report is not None or (graph is not None and graph.endswith(".html"))
+    return given if given is not None else SPLITS * shown
+
+
+def with_splits_tried(
+    problem: Problem, result: Result, engines: Sequence[Engine], most: int, budget: Budget
+) -> Result:
+    """The result with what further predicates would make of its graph, if it has one and time is left."""
+    graph, verdict = graph_of(result.verdict), result.verdict
+    engine = next((e for e in engines if isinstance(e, Predicates)), None)
+    if graph is None or engine is None or not most or budget.spent():
+        return result
+    if isinstance(verdict, Unknown) and verdict.reason is Reason.INTERRUPTED:
+        return result
+    from surefoot.engines.predicates.splits import with_splits
+
+    assert isinstance(verdict, Proved | Violated | Holds | Unknown)
+    try:
+        artifact = with_splits(problem, graph, engine.asked_tests(), most, budget)
+    except KeyboardInterrupt:
+        return result  # the answer is known; only the picture has less to show
+    return replace(result, verdict=replace(verdict, artifact=artifact))
+
+
+def write_graph(problem: Problem, verdict: Verdict, path: str) -> str:
+    """What was done, for stderr."""
+    found = graph_of(verdict)
+    if found is None:
         return f"not written: {path} (there is no abstract graph; use --engine predicates)"
-    write_file(Path(path), FORMATS[Path(path).suffix](found))
+    match Path(path).suffix:
+        case ".html":
+            text = graph_page(problem, found)
+        case ".dot":
+            text = as_dot(found)
+        case _:
+            text = as_json(found)
+    write_file(Path(path), text)
     return f"written: {path}"

@@ -12,17 +12,20 @@ from html import escape
 from surefoot.problem.problem import Problem
 from surefoot.problem.semantics import State, decision
 from surefoot.problem.show import show_property
+from surefoot.report import abstraction
 from surefoot.report.chart import Series, line_chart
 from surefoot.report.found_page import found_html, listed
+from surefoot.report.heatmap import html as heatmap
 from surefoot.report.heatmap.cells import varying
 from surefoot.report.heatmap.figure import interval_text, state_text
-from surefoot.report.heatmap.html import STYLE, script, section
+from surefoot.report.heatmap.html import section
 from surefoot.report.heatmap.made import result_figure
 from surefoot.report.heatmap.measured import measured
 from surefoot.report.run_table import RunTable, run_table
 from surefoot.report.shell import shell
 from surefoot.report.text import FINITE_RUNS, evidence, headline
 from surefoot.transform.discretise import discretise
+from surefoot.verdict.artifact import AbstractGraph
 from surefoot.verdict.verdict import Found, PerStart, Result, Trace, Unknown, Vacuous, Verdict, Violated
 from surefoot.verdict.words import abridged, statement
 
@@ -35,8 +38,16 @@ def page(results: Sequence[tuple[Problem, Result]]) -> str:
     """The whole file."""
     title = "surefoot: " + ", ".join(dict.fromkeys(r.problem for _, r in results))
     parts = [_section(problem, result) for problem, result in results]
-    drawn = any('<figure class="heat">' in part for part in parts)
-    return shell(title, parts, style=STYLE if drawn else "", script=script() if drawn else "")
+    used = [
+        (style, written())
+        for sign, style, written in (
+            ('<figure class="heat">', heatmap.STYLE, heatmap.script),
+            ('<section class="abstraction"', abstraction.style(), abstraction.script),
+        )
+        if any(sign in part for part in parts)
+    ]
+    style, script = ("\n".join(texts) for texts in zip(*used, strict=True)) if used else ("", "")
+    return shell(title, parts, style=style, script=script)
 
 
 def _section(problem: Problem, result: Result) -> str:
@@ -55,6 +66,9 @@ def _section(problem: Problem, result: Result) -> str:
             parts.append(found_html(artifact))
         case PerStart(table):
             parts.append(_starts(problem, result, table))
+    graph = getattr(result.verdict, "artifact", None)
+    if isinstance(graph, AbstractGraph):
+        parts.append(abstraction.graph_section(problem, graph))
     return "\n".join([*parts, _facts(problem, result), "</section>"])
 
 

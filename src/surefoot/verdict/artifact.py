@@ -100,6 +100,21 @@ class AbstractGraph:
     tests: tuple[Tests, ...] = ()
     refinements: tuple[tuple[str, Term], ...] = ()  # why a path was spurious, and the predicate that followed
     complete: bool = True  # every reachable abstract state is there
+    splits: tuple[Split, ...] = ()  # what some more predicates would make of it, one at a time
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """What an abstraction becomes with one more predicate: all of it is built again."""
+
+    predicate: Term
+    origin: str  # property, guard, step (what a step needs for one of these), or half (of a range)
+    states: int
+    edges: int
+    unsafe: int  # unsafe abstract states that can be reached
+    pieces: tuple[int, ...]  # how many of the new states are in each state of the graph: 0, 1 or 2
+    graph: AbstractGraph | None  # if it is small; its states are in the order of `inside`
+    inside: tuple[int, ...] = ()  # for each state of that graph, in which one of the old graph it is
 
 
 def answered(verdict: Verdict, certified: bool) -> Answer:

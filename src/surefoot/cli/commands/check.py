@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from surefoot.cli.engine_options import build_engines, engine_flags
-from surefoot.cli.graph_file import check_graph, write_graph
+from surefoot.cli.graph_file import check_graph, splits_wanted, with_splits_tried, write_graph
 from surefoot.cli.model import Loaded, load_model, model_flags
 from surefoot.cli.output import check_writable, positive, write, write_certificate
 from surefoot.cli.progress import progress
@@ -54,7 +54,13 @@ from surefoot.work.budget import Budget
 @click.option(
     "--graph",
     metavar="FILE",
-    help="Write the abstract graph of `predicates` as .dot or .json.",
+    help="Write the abstract graph of `predicates` as .dot, .json or a page (.html).",
+)
+@click.option(
+    "--splits",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Try N further predicates on that graph, one at a time.  [default: 24 for a page, else 0]",
 )
 @click.option("--abstract", metavar="keep=…|free=…|auto", help="Prove with fewer inputs of the network.")
 @click.option(
@@ -74,6 +80,7 @@ def check(
     report: str | None,
     certificate: str | None,
     graph: str | None,
+    splits: int | None,
     abstract: str | None,
     assume_invariant: Path | None,
     quiet: bool,
@@ -115,6 +122,7 @@ def check(
                 result = verify_indirectly(problem, abstract, assume_invariant, asking)
             else:
                 result = verify_first(problem, engines, budget, loaded.inputs, source, named=named)
+            result = with_splits_tried(problem, result, engines, splits_wanted(splits, report, graph), budget)
             results.append((problem, _looked_for(study, problem, result) if study else result))
             if interrupted(result):
                 break
@@ -123,7 +131,7 @@ def check(
         if not quiet:
             print(told, file=sys.stderr)
     if graph is not None:
-        told = write_graph(results[0][1].verdict, graph)
+        told = write_graph(results[0][0], results[0][1].verdict, graph)
         if not quiet:
             print(told, file=sys.stderr)
     return write(results, json_path, quiet, report)

@@ -72,7 +72,7 @@ class Predicates:
         if self.means == "table":
             return f"predicates makes a table of up to {TABULATED} states; there are more"
         try:
-            begin(model, self._tests(), Budget())
+            begin(model, self.asked_tests(), Budget())
         except SurefootError as error:
             return str(error)
         return None
@@ -80,10 +80,10 @@ class Predicates:
     def _cannot_ask(self) -> str | None:
         if self.means not in ("auto", "table", "cells"):
             return f"predicates does not know the means `{self.means}`: auto, table or cells"
-        unknown = sorted(self._tests() - set(TESTS))
+        unknown = sorted(self.asked_tests() - set(TESTS))
         return f"predicates does not know the test `{unknown[0]}`: {', '.join(TESTS)}" if unknown else None
 
-    def _tests(self) -> frozenset[str]:
+    def asked_tests(self) -> frozenset[str]:
         return frozenset(self.tests.replace(",", " ").split())
 
     def _has_table(self, model: Dynamics) -> bool:
@@ -94,7 +94,7 @@ class Predicates:
         try:
             if self._has_table(model):
                 return _tabulated(self, model, budget)
-            tests, most = self._tests(), self.max_predicates
+            tests, most = self.asked_tests(), self.max_predicates
             return decide(model, self.predicates, tests, budget, fixed=self.fixed, most=most)
         except OutOfTime:
             return Unknown(Reason.TIMEOUT, "the budget ended before all states were looked at")

@@ -8,7 +8,7 @@ from typing import Any
 from surefoot.formats.result_json.values import exact_text, plain, value_to
 from surefoot.problem.semantics import State
 from surefoot.problem.show import show
-from surefoot.verdict.artifact import AbstractGraph, Invariant, Obligation, TippingPoint, Trial
+from surefoot.verdict.artifact import AbstractGraph, Invariant, Obligation, Split, TippingPoint, Trial
 from surefoot.verdict.verdict import Proved, Verdict
 
 Write = Callable[[Verdict], dict[str, Any]]
@@ -108,4 +108,18 @@ def abstract_graph(found: AbstractGraph) -> dict[str, Any]:
             for t in found.tests
         ],
         "refinements": [{"because": why, "predicate": show(p)} for why, p in found.refinements],
+        **({"splits": [_split(split) for split in found.splits]} if found.splits else {}),
+    }
+
+
+def _split(split: Split) -> dict[str, Any]:
+    return {
+        "predicate": show(split.predicate),
+        "origin": split.origin,
+        "states": split.states,
+        "edges": split.edges,
+        "unsafe": split.unsafe,
+        "pieces": list(split.pieces),
+        "graph": None if split.graph is None else abstract_graph(split.graph),
+        "inside": list(split.inside),
     }

@@ -27,6 +27,7 @@ figure.heat svg:focus{outline:none}figure.heat svg:focus-visible{outline:2px sol
 padding:.25rem .5rem;border-radius:.25rem;pointer-events:none;white-space:pre-wrap;z-index:2}
 .picked{position:sticky;bottom:0;background:#f2f4f4;border-top:2px solid #28588f;padding:.4rem .8rem;
 margin-top:.8rem;font-size:.9rem}
+@media (prefers-color-scheme:dark){.picked{background:#1e252c}}
 .picked p{margin:0}.picked dl{display:grid;grid-template-columns:max-content 1fr;gap:.1rem 1rem;margin:0}
 .picked dd{margin:0;font-variant-numeric:tabular-nums}
 """

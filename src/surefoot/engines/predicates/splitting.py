@@ -1,0 +1,95 @@
+"""Candidates for one more predicate, to see what it would make of an abstraction.
+
+The comparisons of the property and of guards, what a step needs so that one of these holds behind it, and
+bounds that halve the range of a variable again and again (the predicate sets of Vinzent and Hoffmann 2021).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
+from itertools import zip_longest
+from math import floor
+from typing import TypeAlias
+
+from surefoot.encode.expand import expand_scalar
+from surefoot.encode.interval import Scalar
+from surefoot.engines.predicates.moves import Dynamics, scalar_terms
+from surefoot.engines.predicates.separate import about_states, comparisons, precondition
+from surefoot.problem.environment import Bool, Int, Real
+from surefoot.problem.show import show
+from surefoot.problem.term import Const, Term, Var
+
+Candidate: TypeAlias = tuple[str, Term]  # where it comes from, and the condition over scalars
+HALVINGS = 8
+LONGEST = 120  # characters of a predicate that somebody reads
+
+
+def candidates(dynamics: Dynamics) -> Iterator[Candidate]:
+    """One of each origin in turn."""
+    bad = [c for t in dynamics.bad for c in comparisons(t)]
+    guards = [c for step in dynamics.steps for c in comparisons(step.guard)]
+    needed = (precondition(c, s.after) for c in about_states(dynamics, bad) for s in dynamics.steps)
+    lists: list[Iterable[Candidate]] = [
+        _named("property", about_states(dynamics, bad)),
+        _named("guard", about_states(dynamics, guards)),
+        _named("half", halves(dynamics)),
+        _named("step", about_states(dynamics, [p for t in needed for p in comparisons(t)])),
+    ]
+    for several in zip_longest(*lists):
+        yield from (one for one in several if one is not None)
+
+
+def _named(origin: str, terms: Iterable[Term]) -> Iterator[Candidate]:
+    return ((origin, term) for term in terms if len(show(term)) <= LONGEST)
+
+
+def halves(dynamics: Dynamics) -> Iterator[Term]:
+    """All variables at their middle, then at their quarters, and so on."""
+    seen: set[Term] = set()
+    for level in range(1, HALVINGS + 1):
+        for name, kind in dynamics.layout.kinds.items():
+            if name.startswith("@") or (isinstance(kind, Bool) and level > 1):
+                continue
+            for part in range(1, 2**level, 2):
+                bound = between(name, kind, *_ends(kind), Fraction(part, 2**level))
+                if bound is not None and bound not in seen:
+                    seen.add(bound)
+                    yield bound
+
+
+def _ends(kind: Scalar) -> tuple[Fraction | int | None, Fraction | int | None]:
+    return (kind.low, kind.high) if isinstance(kind, Int | Real) else (0, 1)
+
+
+def between(
+    name: str, kind: Scalar, low: Fraction | int | None, high: Fraction | int | None, share: Fraction
+) -> Term | None:
+    """`name` is in the lower part of this range; None if the range is one value, or has no ends."""
+    if low is None or high is None or not low < high:
+        return None
+    if isinstance(kind, Bool):
+        return Var(name)
+    where = low + (high - low) * share
+    return Var(name) <= Const(min(floor(where), floor(high) - 1) if isinstance(kind, Int) else where)
+
+
+def shown(dynamics: Dynamics, condition: Term) -> Term:
+    """The condition as the model would write it."""
+    return expand_scalar(condition, scalar_terms(dynamics.layout))
+
+
+def widest(
+    dynamics: Dynamics, ranges: Sequence[tuple[Fraction | int | None, Fraction | int | None]]
+) -> Term | None:
+    """The bound that halves these ranges of the scalars where they are the largest share of all values."""
+    best: tuple[float, Term] | None = None
+    for (name, kind), (low, high) in zip(dynamics.layout.kinds.items(), ranges, strict=True):
+        bound = None if name.startswith("@") else between(name, kind, low, high, Fraction(1, 2))
+        first, last = _ends(kind)
+        if bound is None or low is None or high is None or first is None or last is None:
+            continue
+        share = float((high - low) / Fraction(last - first))
+        if best is None or share > best[0]:
+            best = (share, bound)
+    return None if best is None else best[1]

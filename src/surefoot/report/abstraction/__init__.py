@@ -1,0 +1,5 @@
+"""The abstract state graph as a page to look at: layers from the starts, colours, details and splits."""
+
+from surefoot.report.abstraction.html import graph_page, graph_section, script, style
+
+__all__ = ["graph_page", "graph_section", "script", "style"]

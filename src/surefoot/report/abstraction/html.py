@@ -1,0 +1,66 @@
+"""The graph as a part of an HTML page, and as a page of its own."""
+
+from __future__ import annotations
+
+from html import escape
+from importlib.resources import files
+
+from surefoot.problem.problem import Problem
+from surefoot.problem.show import show_property
+from surefoot.report.abstraction.document import MOST_STATES, document
+from surefoot.report.heatmap.html import inert
+from surefoot.report.shell import shell
+from surefoot.verdict.artifact import AbstractGraph
+from surefoot.verdict.words import counted
+
+
+def style() -> str:
+    return _file("graph.css")
+
+
+def script() -> str:
+    return "\n".join(map(_file, ("picture.js", "graph.js")))
+
+
+def _file(name: str) -> str:
+    return files("surefoot.report.abstraction").joinpath(name).read_text("utf-8")
+
+
+def graph_page(problem: Problem, graph: AbstractGraph) -> str:
+    """A whole page about one graph."""
+    asked = f"<p><code>{escape(show_property(problem.property))}</code></p>"
+    title = f"surefoot: abstract states of {problem.name}"
+    return shell(title, [asked, graph_section(problem, graph)], style=style(), script=script())
+
+
+def graph_section(problem: Problem, graph: AbstractGraph) -> str:
+    """The picture with its controls; all that it shows stands beside it as JSON."""
+    count = len(graph.states)
+    told = []
+    if count > MOST_STATES:
+        told.append(f"Only the {MOST_STATES} states nearest to a start or to an unsafe state are drawn.")
+    if not graph.complete:
+        told.append("The graph is not complete: the search stopped before all abstract states were met.")
+    if not graph.exact:
+        told.append("Not every test was asked: there may be more transitions than there should be.")
+    if not graph.splits:
+        told.append("No further predicate was tried.")
+    sizes = f"{counted(count, 'abstract state')}, {counted(len(graph.edges), 'transition')}"
+    name = escape(f"graph of {sizes}; arrow keys go from state to state", quote=True)
+    return f"""<section class="abstraction" aria-label="abstract state graph">
+<div class="bar"><label>Find
+<input type="search" placeholder="start, unsafe, p3, !p3, x = 4, an action, #12"></label>
+<label>Colour <select class="colour"><option value="unsafe">steps to an unsafe state</option>
+<option value="start">steps from a start</option></select></label>
+<label><input type="checkbox" class="edges" checked> transitions</label>
+<span><button class="closer" title="closer (+)">+</button>
+<button class="further" title="further away (-)">−</button>
+<button class="whole" title="the whole graph (0)">whole graph</button></span>
+<span class="matches" role="status"></span></div>
+<p class="split-view" hidden></p>
+<div class="sides"><div><canvas tabindex="0" role="application" aria-label="{name}"></canvas>
+<div class="legend"></div>
+{"".join(f'<p class="told">{escape(t)}</p>' for t in told)}</div>
+<div class="panel" aria-live="polite"></div></div>
+<details><summary>All states as a list</summary><ul class="all plain"></ul></details>
+<script type="application/json">{inert(document(problem, graph))}</script></section>"""
