@@ -55,6 +55,15 @@ def partition(table: Table, predicates: Sequence[Term]) -> Partition:
             _, key = np.unique(key, return_inverse=True)
             span = int(key.max()) + 1
         key, span = key * 2 + table.evaluate(predicate), span * 2
+    return _grouped(key)
+
+
+def divided(table: Table, parts: Partition, predicate: Term) -> Partition:
+    """The same with one more predicate."""
+    return _grouped(parts.cell * 2 + table.evaluate(predicate))
+
+
+def _grouped(key: Ids) -> Partition:
     _, member, cell = np.unique(key, return_index=True, return_inverse=True)
     return Partition(cell.reshape(-1).astype(np.int64), member)
 

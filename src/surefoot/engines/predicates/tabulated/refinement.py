@@ -17,7 +17,14 @@ import numpy as np
 from surefoot.engines.predicates.graph import labels_of
 from surefoot.engines.predicates.separate import about_states, comparisons, precondition, separate
 from surefoot.engines.predicates.tabulated.columns import Mask
-from surefoot.engines.predicates.tabulated.partition import Partition, Reached, partition, reach, shortest
+from surefoot.engines.predicates.tabulated.partition import (
+    Partition,
+    Reached,
+    divided,
+    partition,
+    reach,
+    shortest,
+)
 from surefoot.engines.predicates.tabulated.table import Indices, Table
 from surefoot.problem.term import Term
 from surefoot.work.budget import Budget
@@ -43,10 +50,7 @@ class Abstraction:
         self.refinements.append((why, shown))
         self.shown.append(shown)
         self.conditions.append(condition)
-        self.search()
-
-    def search(self) -> None:
-        self.parts = partition(self.table, self.conditions)
+        self.parts = divided(self.table, self.parts, condition)
         _, labels = labels_of(self.table.dynamics.steps)
         self.reached = reach(self.table, self.parts, labels, self.unsafe)
 
