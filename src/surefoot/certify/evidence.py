@@ -26,6 +26,7 @@ from surefoot.problem.term import Term
 from surefoot.verdict.verdict import (
     Argument,
     Certificate,
+    ClosedSet,
     Exact,
     Holds,
     PerStart,
@@ -104,12 +105,37 @@ def _certified(
         case Holds(as_asked=True, argument=Argument("graph")):
             more = Budget(_looking_again(budget), budget.seed, budget.progress)
             return _checked(about_graph(problem, inputs), "proved", verdict, more)
-        case Holds(as_asked=True, argument=Argument(invariant=invariant)) if invariant is not None:
-            return _invariant(problem, verdict, invariant, inputs, budget)
+        case Holds(as_asked=True, argument=Argument("closed", invariant=invariant, states=states)):
+            return _closed(problem, verdict, invariant, states, inputs, budget)
         case Holds(as_asked=True, argument=Argument()):
             return aided(problem, verdict, Aid(), inputs, budget)
         case _:
             return Evidence(verdict, False)
+
+
+def _closed(
+    problem: Problem,
+    holds: Holds,
+    invariant: Term | None,
+    states: ClosedSet | None,
+    inputs: Mapping[str, str],
+    budget: Budget,
+) -> Evidence:
+    """No run leaves a set of states: shown by proofs about a condition, or by looking at all of its states.
+
+    If that fails all reachable states are looked at; a set may be closed and yet leave no room for rounding.
+    """
+    shown = Evidence(holds, False)
+    if invariant is not None:
+        shown = _invariant(problem, holds, invariant, inputs, budget)
+    if shown.certified or states is None:
+        return shown
+    more = Budget(_looking_again(budget), budget.seed, budget.progress)
+    for claimed in (about_graph(problem, inputs, states), about_graph(problem, inputs)):
+        shown = _checked(claimed, "proved", holds, more)
+        if shown.certified:
+            break
+    return shown
 
 
 def _invariant(

@@ -234,6 +234,8 @@ def _argument(certificate: Certificate) -> list[str]:
 def _size(certificate: Certificate) -> str:
     """How much a certificate has to show."""
     cases, several = certificate.content.get("cases"), certificate.content.get("obligations")
+    if isinstance(closed := certificate.content.get("closed"), dict):
+        return f"a closed set of {counted(len(closed['states']), 'abstract state')}"
     if certificate.kind == "graph":
         return "the problem alone"
     if isinstance(values := certificate.content.get("values"), list):

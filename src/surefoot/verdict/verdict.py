@@ -61,19 +61,34 @@ class Violated:
     artifact: object = field(default=None, compare=False)
 
 
+Box: TypeAlias = tuple[tuple[int, int], ...]  # the least and the greatest value of every scalar of a state
+
+
+@dataclass(frozen=True, slots=True)
+class ClosedSet:
+    """The states of these boxes that belong to one of these abstract states: every run stays among them."""
+
+    predicates: tuple[Term, ...]
+    states: tuple[tuple[tuple[int, ...], tuple[bool, ...]], ...]  # locations by position, truth values
+    boxes: tuple[Box, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Argument:
     """Why a property holds along all runs, in a form that can be proved again.
 
     `unrolled`: no run of 0, 1, … steps violates it, and unless the property itself stops at `steps` there is
     no run of that length (that matters). `induction`: k = `steps`; of `good` states in a row one is good.
-    `invariant`: a condition that holds at the start, that no step leaves, and that excludes what is bad.
+    `closed`: no run leaves some set of states, none of which is bad: those of a condition (`invariant`), or
+    those of a list of abstract states (`states`), which can be looked at one by one; or both are the same.
+    `graph`: all reachable states can be looked at one by one.
     """
 
     kind: str
     steps: int
     good: int | None = None
     invariant: Term | None = None
+    states: ClosedSet | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,8 @@ from .execution.range import check_overflow
 from .execution.recurrence import check_stem, read_recurrence
 from .execution.recurrence import obligations as of_regions
 from .file import file_bytes, shown, unpacked
+from .graph.runs import check_graph
 from .markov.claim import check_process
-from .markov.runs import check_graph
 from .number import BadCertificate, Refused, integer, items, record, text
 from .proof.cases import check_choices, read_case
 from .proof.cases import read_problem as read_case_problem
@@ -29,7 +29,7 @@ from .query import Query
 
 _KEYS = frozenset({"surefoot-certificate", "claim", "arithmetic"})
 _CASES, _OBLIGATIONS = frozenset({"cases"}), frozenset({"obligations"})
-_VALUES, _SETS = frozenset({"values"}), frozenset({"sets"})
+_VALUES, _SETS, _CLOSED = frozenset({"values"}), frozenset({"sets"}), frozenset({"closed"})
 _EXECUTION = frozenset({"kind", "problem", "argument"})
 _RECURRENCE = frozenset({"kind", "problem", "start", "moves", "regions"})
 _STEM = "that another float32 evaluation of the network than the reference makes the same first steps"
@@ -128,7 +128,8 @@ def check(
 def _about_values(certificate: Mapping[str, Any], places: Places) -> Verdict:
     """A probability or an expected reward, with bounds of every state of the process."""
     graph = certificate["claim"]["kind"] == "graph"
-    data = record(dict(certificate), _KEYS if graph else _KEYS | _VALUES, frozenset(), "certificate")
+    needed, allowed = (_KEYS, _CLOSED) if graph else (_KEYS | _VALUES, frozenset[str]())
+    data = record(dict(certificate), needed, allowed, "certificate")
     if type(data["surefoot-certificate"]) is not int or data["surefoot-certificate"] != 1:
         raise BadCertificate("certificate: of another version than 1")
     if (
@@ -140,7 +141,7 @@ def _about_values(certificate: Mapping[str, Any], places: Places) -> Verdict:
     gc.disable()  # nothing here refers to itself, and there may be millions of states to walk through
     try:
         found = (
-            check_graph(data["claim"], places)
+            check_graph(data["claim"], data.get("closed"), places)
             if graph
             else check_process(data["claim"], data["values"], places)
         )
@@ -153,7 +154,8 @@ def _about_values(certificate: Mapping[str, Any], places: Places) -> Verdict:
     finally:
         if collects:
             gc.enable()
-    reason = "every reachable state was looked at" if graph else "the bounds of every state are inductive"
+    looked = "every state of the closed set" if data.get("closed") is not None else "every reachable state"
+    reason = f"{looked} was looked at" if graph else "the bounds of every state are inductive"
     meaning = _MEANING[found.arithmetic]
     return Verdict(True, reason, found.claim, meaning, found.unsaid, 1, found.choices, found.states)
 

@@ -21,6 +21,7 @@ from .number import Refused
 
 Values = Sequence[float]
 _LARGEST = (2 - 2**-23) * 2.0**127
+_WHOLE = 1 << 24  # whole numbers up to here are float32 numbers
 _BITS = 256  # for tanh and sigmoid
 
 
@@ -31,6 +32,8 @@ def single(values: list[float]) -> Values:
 
 def nearest(value: Any) -> float:
     """The float32 nearest to an exact number, ties to even."""
+    if type(value) is int and -_WHOLE <= value <= _WHOLE:
+        return float(value)
     exact = Fraction(value)
     if abs(exact) > _LARGEST:
         raise Refused("an input of the network beyond the range of float32")

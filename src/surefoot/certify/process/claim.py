@@ -10,10 +10,10 @@ from typing import Any
 
 from surefoot.certify.checker.number import BadCertificate, ratio
 from surefoot.certify.execution.terms import exact
-from surefoot.certify.process.canonical import canonical
+from surefoot.certify.process.canonical import canonical, tree
 from surefoot.errors import Unsupported
 from surefoot.problem.problem import Problem
-from surefoot.verdict.verdict import Certificate, Exact, PerStart
+from surefoot.verdict.verdict import Certificate, ClosedSet, Exact, PerStart
 
 DIGITS = 3000  # a claim with longer numbers is made a little wider
 _GRID = 1 << 4096
@@ -42,15 +42,33 @@ def about_values(
     return Certificate("process", content)
 
 
-def about_graph(problem: Problem, inputs: Mapping[str, str] | None = None) -> Certificate | str:
-    """The certificate that all runs of a finite system keep a property: the problem alone, or why not."""
+def about_graph(
+    problem: Problem, inputs: Mapping[str, str] | None = None, states: ClosedSet | None = None
+) -> Certificate | str:
+    """The certificate that all runs of a finite system keep a property, or why not.
+
+    It is the problem alone, which has the checker visit all reachable states; or the problem and a closed set
+    of states, which it goes through instead.
+    """
     try:
         written = canonical(problem, inputs)
+        closed = {} if states is None else {"closed": _closed(states)}
     except Unsupported as why:
         return str(why)
     claim = {"kind": "graph", "problem": written}
     arithmetic = "float32" if _decides(written) else "exact"
-    return Certificate("graph", {"surefoot-certificate": 1, "claim": claim, "arithmetic": arithmetic})
+    content = {"surefoot-certificate": 1, "claim": claim, "arithmetic": arithmetic, **closed}
+    return Certificate("graph", content)
+
+
+def _closed(states: ClosedSet) -> dict[str, Any]:
+    return {
+        "predicates": [tree(p, asked=True) for p in states.predicates],
+        "states": [
+            [list(places), "".join("01"[value] for value in values)] for places, values in states.states
+        ],
+        "boxes": [[list(ends) for ends in box] for box in states.boxes],
+    }
 
 
 def _decides(written: Mapping[str, Any]) -> bool:
@@ -61,7 +79,8 @@ def _decides(written: Mapping[str, Any]) -> bool:
 def is_about_graph(content: Mapping[str, Any], problem: Problem, inputs: Mapping[str, str]) -> bool:
     """Is this a certificate about the runs of exactly this problem?"""
     wanted = about_graph(problem, inputs)
-    return isinstance(wanted, Certificate) and json.loads(json.dumps(wanted.content)) == content
+    said = {key: value for key, value in content.items() if key != "closed"}  # evidence, whatever it says
+    return isinstance(wanted, Certificate) and json.loads(json.dumps(wanted.content)) == said
 
 
 def _end(value: Fraction | None, *, up: bool) -> int | str | None:

@@ -14,7 +14,7 @@ from surefoot.errors import Unsupported
 from surefoot.problem.names import location_name
 from surefoot.problem.term import FALSE, TRUE, Apply, Term, Var, conjunction, disjunction
 from surefoot.verdict.artifact import AbstractGraph
-from surefoot.verdict.verdict import Argument, Holds
+from surefoot.verdict.verdict import Argument, ClosedSet, Holds
 
 Row = tuple[bool, ...]
 MOST_STATES = 64  # of an abstraction for which a proof is tried
@@ -74,8 +74,11 @@ def _tree(
     return conjunction(tuple(parts)) if parts else TRUE
 
 
-def because_closed(dynamics: Dynamics, graph: AbstractGraph, how: str) -> Holds:
-    """What holds because the abstract states are closed; with the condition that says so."""
+def because_closed(
+    dynamics: Dynamics, graph: AbstractGraph, how: str, states: ClosedSet | None = None
+) -> Holds:
+    """What holds because the abstract states are closed; with what a proof of that needs."""
     inside = closed_condition(dynamics, graph)
-    argument = None if inside is None else Argument("closed", 1, invariant=inside)
+    shown = inside is not None or states is not None
+    argument = Argument("closed", 1, invariant=inside, states=states) if shown else None
     return Holds(None, "predicates", as_asked=True, how=how, argument=argument, artifact=graph)

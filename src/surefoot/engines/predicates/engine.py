@@ -22,6 +22,7 @@ from surefoot.engines.predicates.asked.search import begin
 from surefoot.engines.predicates.closed import because_closed
 from surefoot.engines.predicates.graph import labels_of, tabulated_graph, trace_along
 from surefoot.engines.predicates.moves import Dynamics, dynamics
+from surefoot.engines.predicates.tabulated.boxes import closed_set
 from surefoot.engines.predicates.tabulated.partition import Concrete, explore, sure
 from surefoot.engines.predicates.tabulated.refinement import Abstraction, abstraction, refine
 from surefoot.engines.predicates.tabulated.table import OutOfTime, Table, size, tabulate
@@ -30,7 +31,7 @@ from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.problem.term import Term
 from surefoot.verdict.artifact import AbstractGraph, Tests
-from surefoot.verdict.verdict import Holds, Reason, Trace, Unknown, Vacuous, Verdict, Violated
+from surefoot.verdict.verdict import Argument, Holds, Reason, Trace, Unknown, Vacuous, Verdict, Violated
 from surefoot.verdict.words import counted
 from surefoot.work.budget import Budget
 
@@ -130,7 +131,8 @@ def _tabulated(engine: Predicates, model: Dynamics, budget: Budget) -> Verdict:
 def _holds(engine: Predicates, found: Abstraction, graph: AbstractGraph, stopped: str | None) -> Verdict:
     if found.is_safe:
         sizes = f"{counted(len(graph.states), 'state')} and {counted(len(graph.predicates), 'predicate')}"
-        return because_closed(found.table.dynamics, graph, f"by a predicate abstraction with {sizes}")
+        how = f"by a predicate abstraction with {sizes}"
+        return because_closed(found.table.dynamics, graph, how, closed_set(found, graph))
     if stopped is None:
         unsafe = sum(s.unsafe for s in graph.states)
         what = (
@@ -138,7 +140,7 @@ def _holds(engine: Predicates, found: Abstraction, graph: AbstractGraph, stopped
         )
         return Unknown(Reason.INCOMPLETE, f"{what}; leave out --fixed to refine", artifact=graph)
     how = f"all {len(found.table)} states were looked at, but {stopped}"
-    return Holds(None, engine.name, as_asked=True, how=how, artifact=graph)
+    return Holds(None, engine.name, as_asked=True, how=how, argument=Argument("graph", 0), artifact=graph)
 
 
 def _violation(table: Table, concrete: Concrete, graph: AbstractGraph) -> Verdict:

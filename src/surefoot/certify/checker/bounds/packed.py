@@ -56,7 +56,7 @@ class Matrix:
         is stored by at most 1/2 * 2^-drop per unit of a factor.
         """
         total = sum(map(abs, factors))
-        error = 1 if self.exact else 2 + (total >> (self.drop + 1))
+        error = self._error(total)
         if total >= self._limit or byteorder != "little":
             words = self.words(total)
             return unpack(self.packed(factors, words), self.width, words, self.drop), error
@@ -66,6 +66,13 @@ class Matrix:
         packed = sum(map(mul, filter(None, factors), compress(rows, factors)))
         raw = ((packed + halves) ^ halves).to_bytes(8 * least * self.width, "little")
         return memoryview(raw).cast("q")[least - 1 :: least].tolist(), error
+
+    def off(self, largest: Sequence[int]) -> int:
+        """The t of `times` for factors whose absolute values are at most these."""
+        return self._error(sum(largest))
+
+    def _error(self, total: int) -> int:
+        return 1 if self.exact else 2 + (total >> (self.drop + 1))
 
 
 def pack(entries: Sequence[int], words: int) -> int:

@@ -1,51 +1,57 @@
-"""A claim about all runs of a finite system: every reachable state is looked at.
-
-Where a network decides, every action counts as possible whose output is within rounding of the largest one:
-whatever the order of summation, a run is among those that are looked at (docs/certificates.md, 4 and 11).
-"""
+"""A claim about all runs of a finite system: every reachable state is looked at, or those of a closed set."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
-from ..bounds.forward import interval, overflow
-from ..bounds.problem import Problem as Values
-from ..bounds.problem import Value
-from ..bounds.state import Grid, State
 from ..claim import Places
 from ..file import shown as shown_name
-from ..network import Network, sources
+from ..markov.claim import ORIGIN, PROBLEM, Checked
+from ..markov.model import read_model
+from ..markov.moves import Moves
+from ..markov.policy import read_policy
+from ..markov.process import explore
+from ..markov.question import MOST_STEPS, condition
+from ..markov.starts import initial_states
+from ..markov.term import Function, Row
+from ..markov.values import Choices, Flags
 from ..number import BadCertificate, Refused, integer, record, text
-from .claim import ORIGIN, PROBLEM, Checked
-from .model import read_model
-from .moves import Moves, Step
-from .policy import Policy, read_policy
-from .process import explore
-from .question import MOST_STEPS, condition
-from .starts import initial_states
-from .term import Row
-from .values import Choices, Flags
+from .closed import check_closed
+from .order import AnyOrder, asks_policy
 
 _RUNS = frozenset({"kind", "condition", "steps", "after"})
-_BITS = 64
-Bounds = tuple[list[int], list[int]]
 
 
-def check_graph(claim_data: object, places: Places) -> Checked:
-    """Raises `Refused` unless every run of a finite system keeps the property."""
+def check_graph(claim_data: object, closed: object, places: Places) -> Checked:
+    """Raises `Refused` unless every run keeps the property; `closed`: a set that shows it, or None."""
     claim = record(claim_data, frozenset({"kind", "problem"}), frozenset(), "claim")
     problem = record(claim["problem"], PROBLEM, frozenset(), "problem")
-    model = read_model(problem["environment"])
-    moves = Moves(model)
+    moves = Moves(read_model(problem["environment"]))
     policy = None if problem["policy"] is None else read_policy(problem["policy"], moves, places)
     asked = record(problem["property"], _RUNS, frozenset(), "property")
     kind = text(asked["kind"], "kind")
     any_order = None if policy is None else AnyOrder(policy)
     test = condition(asked["condition"], moves, any_order)
+    if closed is None:
+        size = _reachable(moves, any_order, asked, kind, test)
+    elif kind == "never" and asked["after"] == 0:
+        ask = any_order if asks_policy(asked["condition"]) else None
+        is_bad = test if ask is None else (lambda row: ask.holds(row, test, bad=True))
+        size = check_closed(closed, moves, any_order, is_bad)
+    else:
+        raise BadCertificate("a closed set shows that something is never so, nothing else")
+    words = f"every run of {shown_name(text(problem['name'], 'name'))} keeps its property: {kind}"
+    decides = policy is not None and policy.network is not None
+    unsaid = (ORIGIN, *(() if policy is None else policy.unsaid))
+    return Checked(words, *size, "float32" if decides else "exact", unsaid)
+
+
+def _reachable(
+    moves: Moves, any_order: AnyOrder | None, asked: dict[str, object], kind: str, test: Function
+) -> tuple[int, int]:
+    """Explore everything; how many states and choices there are."""
     permitted = None if any_order is None else any_order.permitted
     blocked: set[Row] = set()
-    process = explore(moves, initial_states(model), permitted, None, (), lambda row: False, blocked)
+    starts = initial_states(moves.model)
+    process = explore(moves, starts, permitted, None, (), lambda row: False, blocked)
     if any_order is None:
         holds = [bool(test(row)) for row in process.rows]
     else:
@@ -57,83 +63,7 @@ def check_graph(claim_data: object, places: Places) -> Checked:
     ]
     steps = None if asked["steps"] is None else integer(asked["steps"], 0, MOST_STEPS, "steps")
     all_runs(process.choices, ends, process.starts, kind, holds, steps, asked["after"])
-    words = f"every run of {shown_name(text(problem['name'], 'name'))} keeps its property: {kind}"
-    decides = policy is not None and policy.network is not None
-    unsaid = (ORIGIN, *(() if policy is None else policy.unsaid))
-    size = len(process.rows), sum(map(len, process.choices))
-    return Checked(words, *size, "float32" if decides else "exact", unsaid)
-
-
-@dataclass(slots=True, eq=False)
-class AnyOrder:
-    """A policy whose network is evaluated in any order; `pick` is the decision that is being looked at."""
-
-    policy: Policy
-    bounds: Callable[[tuple[float, ...]], Bounds] | None
-    known: dict[tuple[float, ...], Bounds]
-    stuck: set[Row]  # where a run may end because of what is picked, although there are other steps
-    pick: str | None
-
-    def __init__(self, policy: Policy) -> None:
-        self.policy, self.known, self.stuck, self.pick = policy, {}, set(), None
-        self.bounds = None if policy.network is None else enclosure(policy.network)
-
-    def possible(self, row: Row, own: set[str]) -> list[str | None]:
-        """The actions that may be picked where these are enabled; None: nothing is decided."""
-        policy = self.policy
-        if self.bounds is None or not own or any(when(row) for when, _ in policy.rules):
-            return [policy.picked(row, own)]
-        inputs = policy.observed(row)
-        if (found := self.known.get(inputs)) is None:
-            found = self.known[inputs] = self.bounds(inputs)
-        low, high = found
-        choice = policy.choice(own)
-        best = max(low[i] for i in choice)
-        return [policy.actions[i] for i in choice if high[i] >= best]
-
-    def permitted(self, row: Row, steps: list[Step]) -> list[Step]:
-        named = [(step, self.policy.action_of(step)) for step in steps]
-        picks = self.possible(row, {action for _, action in named if action is not None})
-        left = {action for _, action in named}
-        if None not in left and not left.issuperset(picks):
-            self.stuck.add(row)
-        return [step for step, action in named if action is None or action in picks]
-
-    def holds(self, row: Row, test: Callable[[Row], object], *, bad: bool) -> bool:
-        """The condition; where it depends on what is picked, for the worse."""
-        found = []
-        for pick in self.possible(row, self.policy.enabled(row)):
-            self.pick = pick
-            found.append(bool(test(row)))
-        return any(found) if bad else all(found)
-
-    def stalls(self, row: Row) -> bool:
-        own = self.policy.enabled(row)
-        return bool(own) and self.pick not in own
-
-    def picks(self, _: Row, action: str) -> bool:
-        return self.pick == action
-
-
-def enclosure(network: Network) -> Callable[[tuple[float, ...]], Bounds]:
-    """Between which multiples of 2^-64 the outputs of every float32 evaluation lie."""
-    widths = network.widths()
-    nodes = zip(network.nodes, widths[1:], strict=True)
-    values = (Value(widths[0], None, ()), *(Value(w, node, tuple(sources(node))) for node, w in nodes))
-    grid = Grid(Values((), values, (), (), True), _BITS, {})
-
-    def around(inputs: tuple[float, ...]) -> Bounds:
-        ratios = [x.as_integer_ratio() for x in inputs]
-        low = [(n << _BITS) // d for n, d in ratios]
-        high = [-((-n << _BITS) // d) for n, d in ratios]
-        state = State([low] * len(values), [high] * len(values), 0, [], [])
-        for v in range(1, len(values)):
-            state.low[v], state.high[v] = interval(grid, state, v)
-            if overflow(grid, state, v):
-                raise Refused("a value of the network may leave the float32 range")
-        return state.low[-1], state.high[-1]
-
-    return around
+    return len(process.rows), sum(map(len, process.choices))
 
 
 def all_runs(

@@ -11,13 +11,38 @@ from .model import Model, conforms
 from .term import Function, Kind, Row, compiled, names
 
 MOST_TRIES = 20_000_000
+MANY = 50  # alternatives of a start condition that are looked at one by one
 
 
 def initial_states(model: Model) -> list[Row]:
     """All of them, in no particular order; refused where too many candidates would have to be looked at."""
-    parts = _conjuncts(model.initial)
     variables = {name: slot for name, slot in model.slots.items() if slot < len(model.kinds)}
     whole = compiled(model.initial, variables)
+    places = [model.first[c] for c, place in enumerate(model.places) if place is not None]
+    found: dict[Row, None] = {}
+    for parts in _cases(model.initial):
+        for values in _candidates(model, parts, variables):
+            if values not in found and _is_start(values, model, whole):
+                found[values] = None
+    return [(*values, *where) for values in found for where in product(*places)]
+
+
+def _is_start(values: Row, model: Model, whole: Function) -> bool:
+    return all(conforms(v, k) for v, k in zip(values, model.kinds, strict=True)) and whole(values) is True
+
+
+def _cases(initial: Any) -> list[list[Any]]:
+    """Conjuncts; where one of them has many alternatives, as a list of states has, for each of these."""
+    parts = _conjuncts(initial)
+    for place, part in enumerate(parts):
+        if type(part) is list and part[0] == "or" and len(part) > MANY:
+            rest = parts[:place] + parts[place + 1 :]
+            return [[*rest, *_conjuncts(alternative)] for alternative in part[1:]]
+    return [parts]
+
+
+def _candidates(model: Model, parts: list[Any], variables: dict[str, int]) -> Iterator[Row]:
+    """Values of all variables, among them those that satisfy all of these conditions."""
     fixed: dict[int, Any] = {}
     for part in parts:
         if (known := _equation(part, variables)) is not None:
@@ -26,12 +51,7 @@ def initial_states(model: Model) -> list[Row]:
     for part in parts:
         used = [variables[n] for n in names(part)]
         last[max(used, default=-1) + 1].append(compiled(part, variables))
-    found = []
-    places = [model.first[c] for c, place in enumerate(model.places) if place is not None]
-    for values in _search(model, fixed, last):
-        if all(conforms(v, k) for v, k in zip(values, model.kinds, strict=True)) and whole(values) is True:
-            found += [(*values, *where) for where in product(*places)]
-    return found
+    return _search(model, fixed, last)
 
 
 def _search(model: Model, fixed: dict[int, Any], last: list[list[Function]]) -> Iterator[Row]:

@@ -1,0 +1,1 @@
+"""Claims about all runs of a finite system."""
