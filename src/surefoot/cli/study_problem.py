@@ -30,9 +30,11 @@ def load_study_problem(
     name, _, wanted = model.partition("/")
     study = load_study(name)
     known = {**study.problems, **study.needs_network}
+    if policy is not None and f"network-{wanted}" in study.needs_network:
+        wanted = f"network-{wanted}"  # the same problem, controlled by that network
     if wanted not in known:
         raise InvalidProblem(f"study `{name}` has no problem `{wanted}`", fix=did_you_mean(wanted, known))
-    source: dict[str, object] = {"kind": "study", "study": model, "constants": list(constants)}
+    source: dict[str, object] = {"kind": "study", "study": f"{name}/{wanted}", "constants": list(constants)}
     given: list[Any] = []
     inputs: dict[str, str] = {}
     if wanted in study.needs_network:

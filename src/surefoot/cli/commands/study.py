@@ -19,11 +19,14 @@ from surefoot.cli.commands.heatmap.study_figures import (
     claims_text,
     drawn_figures,
 )
+from surefoot.cli.commands.shield.campaign import Size
 from surefoot.cli.commands.shield.made import as_result, make
+from surefoot.cli.commands.shield.tables import made_table
 from surefoot.cli.engine_options import Positive, build_engines
 from surefoot.cli.output import positive
 from surefoot.cli.progress import progress
 from surefoot.cli.study_training import checked_along, generalised, retrained, simulate
+from surefoot.errors import InvalidProblem
 from surefoot.problem.problem import Problem
 from surefoot.problem.show import show_property
 from surefoot.run import verify
@@ -55,7 +58,7 @@ from surefoot.work.budget import Budget
     help="Feed the counterexamples of a violated problem back into training until it is proved.",
 )
 @click.option("--output", type=click.Path(path_type=Path), metavar="FILE.onnx", help="Of --retrain.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of --retrain.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of --retrain and --table.")
 @click.option("--generalise", is_flag=True, help="Compare where policies trained alike begin to fail.")
 @click.option("--policy", "policies", multiple=True, metavar="NAME", help="Of --generalise; may be repeated.")
 @click.option(
@@ -67,6 +70,17 @@ from surefoot.work.budget import Budget
 )
 @click.option("--engine", default="statistical", show_default=True, help="Of --figure, where it samples.")
 @click.option("--eps", type=Positive(), metavar="NUMBER", help="Of --figure: half the width of an interval.")
+@click.option("--table", type=int, metavar="1|3", help="Make a table of the shield paper again (control).")
+@click.option("--problem", "only", multiple=True, metavar="NAME", help="Of --table: only these rows.")
+@click.option("--networks", type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="DIR",
+              help="Of --table: a folder with NAME.onnx for the rows; default: what is shipped.")  # fmt: skip
+@click.option(
+    "--runs", type=click.IntRange(1, 1_000_000), default=1000, show_default=True, help="Of --table."
+)
+@click.option("--steps", type=click.IntRange(1, 10_000_000), default=5000, show_default=True,
+              help="Of --table: of each run.")  # fmt: skip
+@click.option("--adversarial", type=click.IntRange(0), default=0, show_default=True, metavar="STEPS",
+              help="Of --table: shielded steps for each of five adversaries.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 @click.option("--quiet", is_flag=True)
 def study(
@@ -84,6 +98,12 @@ def study(
     folder: Path | None,
     engine: str,
     eps: Fraction | None,
+    table: int | None,
+    only: tuple[str, ...],
+    networks: Path | None,
+    runs: int,
+    steps: int,
+    adversarial: int,
     as_json: bool,
     quiet: bool,
 ) -> int:
@@ -92,7 +112,9 @@ def study(
         print("\n".join(STUDIES))
         return 0
     loaded = load_study(name)
-    if not (comparing or training or retrain or generalise or wanted):
+    if table is not None and name != "control":
+        raise InvalidProblem(f"study `{name}` has no tables", fix="surefoot study control", where="--table")
+    if not (comparing or training or retrain or generalise or wanted or table is not None):
         print(json.dumps(_facts(loaded), indent=1) if as_json else _described(loaded))
         return 0
     with progress(quiet) as tell:
@@ -105,6 +127,9 @@ def study(
                 return as_result(made, process_time() - began, budget)
             return verify(problem, build_engines(engine, options, None)[0], budget)
 
+        if table is not None:
+            size = Size(runs, steps, seed, timeout, adversarial)
+            return made_table(table, only, networks, size, tell, as_json)
         how = Sampling(engine, {} if eps is None else {"eps": eps}, timeout, seed)
         if wanted:
             return drawn_figures(name, wanted, how, folder, tell, as_json)

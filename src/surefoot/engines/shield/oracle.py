@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from surefoot.encode.barrier import System
 from surefoot.engines.barrier.sampled import sampled
+from surefoot.engines.shield.campaign.plant import by_network
 from surefoot.engines.shield.gains import Floats, Oracle
-from surefoot.problem.meaning.decision import observation
-from surefoot.problem.meaning.inference import infer
 from surefoot.problem.policy import NeuralPolicy, Policy
 from surefoot.problem.problem import Problem
 from surefoot.problem.term import Const
@@ -19,18 +16,9 @@ def oracle_of(problem: Problem, system: System) -> Oracle | None:
     policy: Policy | None = problem.policy
     if not isinstance(policy, NeuralPolicy):
         return None
-    network = policy
-    ends = sampled(system, tuple(Const(0) for _ in system.controls))
+    proposed, ends = by_network(policy, system), sampled(system, tuple(Const(0) for _ in system.controls))
 
     def decided(states: Floats) -> Floats:
-        rows = [
-            observation(
-                network,
-                problem.environment,
-                dict(zip(system.variables, map(float, row), strict=True)),
-            )
-            for row in states
-        ]
-        return ends.clipped(infer(network.network, np.stack(rows)).astype(np.float64))
+        return ends.clipped(proposed(states, 0))
 
     return decided

@@ -13,6 +13,7 @@ import click
 
 from surefoot.cli.commands.check import MODEL_OPTIONS
 from surefoot.cli.commands.invariant import one_problem
+from surefoot.cli.commands.shield.campaign import Size, campaign_facts, campaign_text, measured
 from surefoot.cli.commands.shield.made import Made, make
 from surefoot.cli.commands.shield.words import facts, told
 from surefoot.cli.model import model_flags
@@ -20,6 +21,8 @@ from surefoot.cli.output import check_writable, positive, write_file
 from surefoot.cli.progress import progress
 from surefoot.errors import InvalidProblem
 from surefoot.work.budget import Budget
+
+ATTACKED = 100  # steps of a run under an adversary
 
 
 def degrees(_: click.Context, option: click.Parameter, given: str) -> tuple[int, ...]:
@@ -38,6 +41,10 @@ def degrees(_: click.Context, option: click.Parameter, given: str) -> tuple[int,
 @click.option("--timeout", type=float, callback=positive, default=120.0, show_default=True, metavar="SECONDS",
               help="For the synthesis; what is found by then is certified and reported.")  # fmt: skip
 @click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--runs", type=click.IntRange(0, 1_000_000), default=0, show_default=True,
+              help="Simulate so many runs: with and without shield, baselines, adversaries.")  # fmt: skip
+@click.option("--steps", type=click.IntRange(1, 10_000_000), default=5000, show_default=True,
+              help="Of --runs.")  # fmt: skip
 @click.option("--certificate", metavar="FILE", help="Write the certificate (.gz packs it).")
 @click.option("--python", "python_path", metavar="FILE.py", help="Write the shield as a Python module.")
 @click.option("--c", "c_prefix", metavar="PREFIX", help="Write the shield as PREFIX.h and PREFIX.c (C99).")
@@ -48,6 +55,8 @@ def shield(
     tried: tuple[int, ...],
     timeout: float,
     seed: int,
+    runs: int,
+    steps: int,
     certificate: str | None,
     python_path: str | None,
     c_prefix: str | None,
@@ -72,9 +81,16 @@ def shield(
     began = process_time()
     with progress(quiet) as tell:
         made = make(problem, tried, Budget(timeout, seed, tell))
-    seconds = process_time() - began
+        seconds = process_time() - began
+        simulated = None
+        if runs and not made.found.interrupted:
+            size = Size(runs, steps, seed, timeout, adversarial=runs * min(steps, ATTACKED))
+            simulated = measured(made, problem.policy, size, tell)
     if json_path != "-":
         print(told(made, seconds))
+        if simulated is not None:
+            print(f"simulated    {runs} runs of at most {steps} steps from covered starts")
+            print(campaign_text(simulated))
     for path, content in _files(made, certificate, python_path, c_prefix):
         write_file(Path(path), content)
         if not quiet:
@@ -82,6 +98,7 @@ def shield(
     if json_path is not None:
         source = {**loaded.source, "property": name}
         data = facts(made, seconds, seed=seed, degrees=tried, source=source, inputs=loaded.inputs)
+        data |= {} if simulated is None else {"simulated": campaign_facts(simulated)}
         text = json.dumps(data, indent=1) + "\n"
         sys.stdout.write(text) if json_path == "-" else write_file(Path(json_path), text)
     if made.found.interrupted:

@@ -1,0 +1,147 @@
+"""A shield in simulation: its network with and without it, its program alone, baselines and adversaries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from surefoot.cli.commands.shield.made import Made
+from surefoot.compile.batch import BatchGuard
+from surefoot.compile.source import guard_of
+from surefoot.engines.shield.campaign.adversary import ADVERSARIES
+from surefoot.engines.shield.campaign.baselines import learnt, regulator
+from surefoot.engines.shield.campaign.plant import (
+    Floats,
+    Plant,
+    Propose,
+    by_gain,
+    by_network,
+    by_nobody,
+    covered_boxes,
+    drawn_starts,
+)
+from surefoot.engines.shield.campaign.runs import Campaign, needed, simulate, unshielded
+from surefoot.problem.policy import NeuralPolicy, Policy, ShieldedPolicy
+from surefoot.work.budget import Budget
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How many runs of how many steps; `seconds` for each simulation."""
+
+    runs: int = 1000
+    steps: int = 5000
+    seed: int = 0
+    seconds: float = 300.0
+    adversarial: int = 0  # shielded steps for each adversary
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """None: there is nobody to simulate. `needed`: of how many interventions that were asked about."""
+
+    alone: Campaign | None = None
+    shielded: Campaign | None = None
+    program: Campaign | None = None
+    needed: tuple[int, int] | None = None
+    regulator: Campaign | None = None
+    learnt: Campaign | None = None
+    adversaries: tuple[tuple[str, Campaign], ...] = ()
+
+    def campaigns(self) -> list[tuple[str, Campaign]]:
+        found = [
+            ("network alone", self.alone),
+            ("network and shield", self.shielded),
+            ("program alone", self.program),
+            ("regulator", self.regulator),
+            ("learnt linear policy", self.learnt),
+            *self.adversaries,
+        ]
+        return [(name, c) for name, c in found if c is not None]
+
+
+def measured(made: Made, policy: Policy | None, size: Size, tell: Callable[[str], None]) -> Measured:
+    """Simulate what can be; runs start in covered starts, or in any start if there is no set."""
+    plant, generator = Plant(made.system), np.random.default_rng((size.seed, 0))
+    boxes = covered_boxes([b.set.proof for b in made.found.branches]) if made.accepted else []
+    starts = drawn_starts(boxes or [list(made.system.initial)], size.runs, generator)
+
+    def budget() -> Budget:
+        return Budget(size.seconds, size.seed, tell)
+
+    def run(what: str, propose: Propose, guard: BatchGuard | None) -> Campaign:
+        return simulate(plant, starts, size.steps, propose, guard, budget(), what=what)
+
+    propose = by_network(policy, made.system) if isinstance(policy, NeuralPolicy) else None
+    gain = regulator(made.system)
+    regulated = None if gain is None else run("regulator", by_gain(gain), None)
+    directly = run("learnt linear policy", by_gain(learnt(plant, starts, budget())), None)
+    if not made.accepted:
+        alone = None if propose is None else run("network alone", propose, None)
+        return Measured(alone, regulator=regulated, learnt=directly)
+    shield = BatchGuard(guard_of(made.problem.environment, made.problem.policy))
+    program = run("program alone", by_nobody(len(made.system.controls)), shield)
+    alone, shielded, asked = None, None, None
+    adversaries: tuple[tuple[str, Campaign], ...] = ()
+    if isinstance(made.problem.policy, ShieldedPolicy):
+        if propose is not None:
+            shielded = run("network and shield", propose, shield)
+            alone = unshielded(plant, starts, propose, shielded, budget(), what="network alone")
+            asked = needed(plant, shielded.moments, size.steps, propose, budget())
+        adversaries = tuple(_attacked(plant, shield, starts, size, budget))
+    elif propose is not None:
+        alone = run("network alone", propose, None)
+    return Measured(alone, shielded, program, asked, regulated, directly, adversaries)
+
+
+def _attacked(
+    plant: Plant, shield: BatchGuard, starts: Floats, size: Size, budget: Callable[[], Budget]
+) -> list[tuple[str, Campaign]]:
+    """Each adversary from the corners of what is covered and from random starts."""
+    found: list[tuple[str, Campaign]] = []
+    if not size.adversarial:
+        return found
+    steps = max(1, size.adversarial // len(starts))
+    for number, (name, made) in enumerate(ADVERSARIES.items()):
+        propose = made(plant, shield, np.random.default_rng((size.seed, 4, number)))
+        found.append(
+            (name, simulate(plant, starts, steps, propose, shield, budget(), what=name, extreme=True))
+        )
+    return found
+
+
+def campaign_facts(measured: Measured) -> dict[str, Any]:
+    """Everything, for JSON."""
+    names = ("runs", "steps", "taken", "failures", "interventions", "overruled_runs", "outside", "settled",
+             "watched", "steps_to_steady", "complete")  # fmt: skip
+    found: dict[str, Any] = {
+        who: {n.replace("_", " "): _number(getattr(c, n)) for n in names} for who, c in measured.campaigns()
+    }
+    if measured.needed is not None:
+        found["interventions needed"] = {"of": measured.needed[1], "needed": measured.needed[0]}
+    return found
+
+
+def _number(value: Any) -> Any:
+    return round(value, 3) if isinstance(value, float) else value
+
+
+def campaign_text(measured: Measured) -> str:
+    """For people."""
+    lines = []
+    for who, c in measured.campaigns():
+        text = f"{c.failures} of {c.runs} runs unsafe in {c.taken:,} steps"
+        if who in ("network and shield", *ADVERSARIES):
+            text += f", {c.interventions:,} interventions in {c.overruled_runs} runs"
+        if c.steps_to_steady is not None and who not in ADVERSARIES:
+            text += f", steady after {c.steps_to_steady:.1f} steps ({c.settled} of {c.watched} runs watched)"
+        lines.append(f"  {who:<22}{text}{'' if c.complete else ' (not all: interrupted or out of time)'}")
+    if measured.needed is not None and measured.needed[1]:
+        yes, count = measured.needed
+        lines.append(
+            f"  {'needed':<22}{yes} of {count} interventions: the network alone becomes unsafe from there"
+        )
+    return "\n".join(lines)

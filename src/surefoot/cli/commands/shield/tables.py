@@ -1,0 +1,125 @@
+"""`surefoot study control --table 1|3`: the paper's tables made again, its numbers beside ours."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+from surefoot.cli.commands.shield.campaign import Measured, Size, campaign_facts, measured
+from surefoot.cli.commands.shield.made import Made, make, shown_share
+from surefoot.engines.shield.campaign.runs import Campaign
+from surefoot.problem.network import Affine, Network
+from surefoot.studies.control.problem import stays_safe
+from surefoot.studies.control.tables import Printed, network_of, printed
+from surefoot.work.budget import Budget
+
+HEAD = (
+    "benchmark", "vars", "network", "failures", "rules", "covered", "synthesis s", "interventions", "needed",
+    "unsafe with shield", "steps: network", "steps: program", "regulator fails", "learnt fails",
+)  # fmt: skip
+
+
+def made_table(
+    table: int,
+    only: tuple[str, ...],
+    folder: Path | None,
+    size: Size,
+    tell: Callable[[str], None],
+    as_json: bool,
+) -> int:
+    """Print the rows as they are done; exit 1 if a shielded run was unsafe."""
+    done: list[dict[str, Any]] = []
+    rows = printed(table, only)
+    if not as_json:
+        print("In each cell: measured / printed in the paper.\n")
+        print(_line(HEAD), _line(["---"] * len(HEAD)), sep="\n")
+    try:
+        for row in rows:
+            done.append(_row(row, folder, size, tell))
+            if not as_json:
+                print(_line(done[-1]["cells"]), flush=True)
+    except KeyboardInterrupt:
+        tell("interrupted: these rows are done")
+    if as_json:
+        print(json.dumps({"study": "control", "table": table, "size": asdict(size), "rows": done}, indent=1))
+    return 1 if any(row["unsafe with shield"] for row in done) else 0
+
+
+def _row(row: Printed, folder: Path | None, size: Size, tell: Callable[[str], None]) -> dict[str, Any]:
+    found = network_of(row, folder)
+    network, whose = (None, "none") if found is None else found
+    problem = stays_safe(row.problem, network)
+    began = process_time()
+    made = make(problem, (2, 4), Budget(min(size.seconds, 120.0), size.seed, tell))
+    seconds = process_time() - began
+    known = measured(made, problem.policy, size, tell)
+    guarded = _guarded(known)
+    return {
+        "problem": row.problem,
+        "paper": asdict(row),
+        "network": {"from": whose, "hidden": hidden(network)},
+        "rules": len(made.found.branches),
+        "covered": str(made.found.covered_share(made.system.initial)),
+        "certified": made.accepted,
+        "synthesis cpu seconds": round(seconds, 1),
+        "campaigns": campaign_facts(known),
+        "shielded steps": sum(c.taken for c in guarded),
+        "unsafe with shield": sum(c.failures for c in guarded),
+        "cells": _cells(row, made, known, seconds, hidden(network)),
+    }
+
+
+def _guarded(known: Measured) -> list[Campaign]:
+    """Everything that happened under the program or the shield."""
+    return [c for c in (known.shielded, known.program, *(c for _, c in known.adversaries)) if c is not None]
+
+
+def hidden(network: Network | None) -> str:
+    """The sizes of the hidden layers."""
+    if network is None:
+        return "none"
+    sizes = [node.weights.shape[0] for node in network.nodes if isinstance(node, Affine)]
+    return "x".join(map(str, sizes[:-1]))
+
+
+def _cells(row: Printed, made: Made, known: Measured, seconds: float, sizes: str) -> list[str]:
+    """Ours, and after a bar the paper's."""
+    shielded, guarded, share = known.shielded, _guarded(known), "–"
+    if known.needed is not None and known.needed[1]:
+        share = f"{100 * known.needed[0] / known.needed[1]:.0f} %"
+    return [
+        row.problem,
+        f"{len(made.system.variables)} / {row.variables}",
+        f"{sizes} / {row.network}",
+        f"{_failures(known.alone)} / {row.failures}",
+        f"{len(made.found.branches)} / {row.branches}",
+        shown_share(made.found.covered_share(made.system.initial)),
+        f"{seconds:.1f} / {row.synthesis_seconds:g}",
+        f"{'–' if shielded is None else shielded.interventions} / {row.interventions}",
+        share,
+        f"{sum(c.failures for c in guarded)} in {sum(c.taken for c in guarded):,} steps" if guarded else "–",
+        f"{_steps(shielded)} / {_printed(row.steps_network)}",
+        f"{_steps(known.program)} / {_printed(row.steps_program)}",
+        _failures(known.regulator),
+        _failures(known.learnt),
+    ]
+
+
+def _failures(campaign: Campaign | None) -> str:
+    return "–" if campaign is None else f"{campaign.failures}{'' if campaign.complete else '?'}"
+
+
+def _steps(campaign: Campaign | None) -> str:
+    return "–" if campaign is None or campaign.steps_to_steady is None else f"{campaign.steps_to_steady:.1f}"
+
+
+def _printed(value: float | None) -> str:
+    return "–" if value is None else f"{value:g}"
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"

@@ -1,0 +1,72 @@
+"""`surefoot study control --table`, `surefoot shield --policy FILE --runs N`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from surefoot.cli import run
+from surefoot.problem.network import dense
+from surefoot.studies.control.problem import PLANTS
+from surefoot.studies.control.tables import network_of, printed
+from surefoot.training.save import onnx_bytes
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A network that pushes the satellite away."""
+    network = dense([([[2.0, 0.0], [-2.0, 0.0]], [0.0, 0.0]), ([[1.0, -1.0]], [0.0])])
+    layers = [(n.weights, n.bias) for n in network.nodes if hasattr(n, "weights")]
+    (tmp_path / "satellite.onnx").write_bytes(onnx_bytes(layers, "relu", "satellite"))
+    return tmp_path
+
+
+def test_the_paper_s_rows_are_benchmarks() -> None:
+    assert [len(printed(table)) for table in (1, 3)] == [15, 4]
+    assert {row.problem for table in (1, 3) for row in printed(table)} <= set(PLANTS)
+    assert sum(row.failures for row in printed(1)) == 805
+    assert sum(row.interventions for row in printed(1)) == 97_140
+
+
+def test_a_row_is_made_again(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    given = ["study", "control", "--table", "1", "--problem", "satellite", "--networks", str(folder)]
+    assert run([*given, "--runs", "20", "--steps", "30", "--adversarial", "200", "--json", "--quiet"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["rows"]
+    assert row["certified"]
+    assert row["network"] == {"from": "satellite.onnx", "hidden": "2"}
+    assert row["campaigns"]["network alone"]["failures"] > 10
+    assert row["unsafe with shield"] == 0
+    assert row["shielded steps"] == 20 * 30 * 2 + 5 * 200
+    assert row["paper"]["synthesis_seconds"] == 160
+
+
+def test_a_network_of_your_own_behind_a_shield(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    given = ["shield", "control/satellite", "--policy", str(folder / "satellite.onnx"), "--degree", "2"]
+    assert run([*given, "--runs", "10", "--steps", "20", "--quiet"]) == 0
+    told = capsys.readouterr().out
+    assert "towards the edge      0 of 10 runs unsafe" in told
+    assert "network and shield    0 of 10 runs unsafe in 200 steps" in told
+    assert "interventions: the network alone becomes unsafe" in told
+
+
+@pytest.mark.parametrize(
+    ("given", "what"),
+    [
+        (["study", "control", "--table", "2"], "table 2 is not here"),
+        (["study", "control", "--table", "1", "--problem", "satelite"], "no row `satelite` in table 1"),
+        (["study", "aurora", "--table", "1"], "study `aurora` has no tables"),
+        (["study", "control", "--table", "1", "--networks", "nowhere"], "does not exist"),
+    ],
+)
+def test_mistakes_are_told_in_a_line(given: list[str], what: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(given) == 2
+    told = capsys.readouterr()
+    assert what in told.err
+    assert told.out == ""
+
+
+def test_a_row_without_a_network_has_none() -> None:
+    (row,) = printed(1, ("tape",))
+    assert network_of(row, None) is None
