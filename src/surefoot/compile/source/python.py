@@ -120,8 +120,7 @@ def _step(guard: Guard, number: Callable[[float], str]) -> str:
     lines += [f"    return {_several([f'u{i}' for i in range(len(guard.controls))])}", "", ""]
     lines += [
         "def step(state, proposed):",
-        "    x = tuple(float(v) for v in state)",
-        "    u = tuple(float(v) for v in proposed)",
+        "    x, u = tuple(map(float, state)), tuple(map(float, proposed))",
         f"    if len(x) != {len(guard.variables)} or len(u) != {len(guard.controls)}:",
         f'        raise ValueError("{len(guard.variables)} state values and {len(guard.controls)} controls")',
         f"    rest = {_several([number(v) for v in guard.at_rest()])}",

@@ -2,6 +2,7 @@
 
 from surefoot.encode.barrier.cases import conjunctions
 from surefoot.encode.barrier.inside import inside_set, permitted
+from surefoot.encode.barrier.nested import nested
 from surefoot.encode.barrier.system import Rule, System, box_of, polynomial_of, rules_of, system_of
 
 __all__ = [
@@ -10,6 +11,7 @@ __all__ = [
     "box_of",
     "conjunctions",
     "inside_set",
+    "nested",
     "permitted",
     "polynomial_of",
     "rules_of",

@@ -8,10 +8,10 @@ from fractions import Fraction
 from math import lcm
 from typing import Any
 
-from surefoot.encode.barrier import conjunctions
+from surefoot.encode.barrier import conjunctions, nested
 from surefoot.engines.barrier.find import pairs
 from surefoot.engines.barrier.plane import Plane, Range, rounding, shift
-from surefoot.problem.term import Apply, Const, Op, Term, Var
+from surefoot.problem.term import Term
 from surefoot.query.polynomial import Polynomial, constant, variable
 from surefoot.solve.sos import Summand, prove
 from surefoot.work.budget import Budget
@@ -88,13 +88,10 @@ def written(where: Plane, barrier: Polynomial) -> Term:
         for i, (centre, unit) in enumerate(where.units[:count])
     ]
     whole = Polynomial({m[:count]: c for m, c in barrier.terms.items()}).replaced(back, count)
-    parts: list[Term] = []
-    for monomial in sorted(whole.terms, key=lambda m: (sum(m), m)):
-        value = whole.terms[monomial]
-        coefficient = Fraction(float(value)) if where.system.rounded else value
-        factors = [Var(where.system.variables[i]) for i, e in enumerate(monomial) for _ in range(e)]
-        parts.append(Apply(Op.MUL, (Const(coefficient), *factors)) if factors else Const(coefficient))
-    return Apply(Op.ADD, tuple(parts)) if len(parts) > 1 else parts[0]
+    if where.system.rounded:
+        doubles = {m: Fraction(float(c)) for m, c in whole.terms.items()}
+        whole = Polynomial({m: c for m, c in doubles.items() if c})
+    return nested(whole, where.system.variables)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 from surefoot.cli.commands.shield.made import Made, shown_share
+from surefoot.encode.barrier import polynomial_of
 from surefoot.engines.shield.synthesis import Box, Branch
 from surefoot.problem.policy import ShieldedPolicy
 from surefoot.problem.show import show, show_property
-from surefoot.problem.term import Apply, Const, Op, Term, Var
+from surefoot.problem.term import Term
+from surefoot.query.polynomial import Polynomial, variable
 
 LONGEST = 20  # terms of a barrier that are printed
 MOST_LISTED = 8  # parts of the starts
@@ -28,7 +29,9 @@ def told(made: Made, seconds: float) -> str:
     count = len(found.branches)
     lines.append(f"problem      {made.problem.name}")
     lines.append(
-        f"rules        {count}; barriers of degree {_degrees(found.branches)}" if count else "rules        0"
+        f"rules        {count}; barriers of degree {_degrees(found.branches, made.system.variables)}"
+        if count
+        else "rules        0"
     )
     lines.append(f"covered      {shown_share(share)} of the starts")
     lines += [f"  open       {_box(made, box)}" for box in found.uncovered[:MOST_LISTED]]
@@ -59,26 +62,27 @@ def _rule(made: Made, index: int, branch: Branch) -> list[str]:
         text = show(value)
         text = text if low is None else f"max({text}, {_short(low)})"
         lines.append(f"    {name} = {text if high is None else f'min({text}, {_short(high)})'}")
-    lines.append(f"    # B{index} = {barrier_text(branch.set.barrier)}")
+    lines.append(f"    # B{index} = {barrier_text(branch.set.barrier, made.system.variables)}")
     return lines
 
 
-def barrier_text(barrier: Term) -> str:
-    parts = _summands(barrier)
-    text = " + ".join(_monomial(p) for p in parts[:LONGEST]).replace("+ -", "- ")
-    return text if len(parts) <= LONGEST else f"{text} + … ({len(parts)} terms)"
+def barrier_text(barrier: Term, variables: Sequence[str]) -> str:
+    """As a sum of monomials, however it is computed."""
+    terms = _expanded(barrier, variables).terms
+    order = sorted(terms, key=lambda m: (sum(m), m))
+    text = " + ".join(_monomial(terms[m], m, variables) for m in order[:LONGEST]).replace("+ -", "- ")
+    return text if len(terms) <= LONGEST else f"{text} + … ({len(terms)} terms)"
 
 
-def _summands(barrier: Term) -> tuple[Term, ...]:
-    return barrier.args if isinstance(barrier, Apply) and barrier.op is Op.ADD else (barrier,)
+def _expanded(barrier: Term, variables: Sequence[str]) -> Polynomial:
+    names = {name: variable(i, len(variables)) for i, name in enumerate(variables)}
+    return polynomial_of(barrier, names, len(variables), rounded=False)
 
 
-def _monomial(term: Term) -> str:
-    """`2 * x^2 * y`, from a product of a number and variables."""
-    factors = term.args if isinstance(term, Apply) else (term,)
-    numbers = [_short(Fraction(f.value)) for f in factors if isinstance(f, Const)]
-    powers = Counter(f.name for f in factors if isinstance(f, Var))
-    return " * ".join([*numbers, *(n if e == 1 else f"{n}^{e}" for n, e in powers.items())])
+def _monomial(coefficient: Fraction, monomial: Sequence[int], variables: Sequence[str]) -> str:
+    """`2 * x^2 * y`."""
+    powers = [(n, e) for n, e in zip(variables, monomial, strict=True) if e]
+    return " * ".join([_short(coefficient), *(n if e == 1 else f"{n}^{e}" for n, e in powers)])
 
 
 def _short(value: Fraction) -> str:
@@ -92,13 +96,13 @@ def _box(made: Made, box: Box) -> str:
     )
 
 
-def _degrees(branches: Sequence[Branch]) -> str:
-    found = sorted({_degree(b.set.barrier) for b in branches})
+def _degrees(branches: Sequence[Branch], variables: Sequence[str]) -> str:
+    found = sorted({_degree(b.set.barrier, variables) for b in branches})
     return ", ".join(map(str, found))
 
 
-def _degree(barrier: Term) -> int:
-    return max(len(p.args) - 1 if isinstance(p, Apply) else 0 for p in _summands(barrier))
+def _degree(barrier: Term, variables: Sequence[str]) -> int:
+    return max(map(sum, _expanded(barrier, variables).terms), default=0)
 
 
 def facts(
@@ -121,7 +125,7 @@ def facts(
             {
                 "domain": _exact(b.set.domain),
                 "barrier": show(b.set.barrier),
-                "degree": _degree(b.set.barrier),
+                "degree": _degree(b.set.barrier, made.system.variables),
                 "margin": str(b.set.margin),
                 "then": {n: show(t) for (n, _, _), t in zip(made.system.controls, b.then, strict=True)},
             }
