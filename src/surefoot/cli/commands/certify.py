@@ -13,10 +13,11 @@ from surefoot.certify.checker.check import check
 from surefoot.certify.checker.number import BadCertificate
 from surefoot.certify.process.claim import is_about_graph, is_about_values
 from surefoot.cli.model import Loaded, load_source
-from surefoot.cli.output import sha256
+from surefoot.cli.output import positive, sha256
 from surefoot.cli.search_evidence import Evidence, is_about, moved, unrefuted
 from surefoot.cli.stored_json import read_json
 from surefoot.errors import InvalidProblem
+from surefoot.formats.barrier_file import is_foreign
 from surefoot.formats.result_json import StoredResult, from_json
 from surefoot.problem.problem import Problem
 from surefoot.problem.show import show_property
@@ -29,15 +30,39 @@ from surefoot.verdict.words import statement
 @click.command()
 @click.argument("result", type=click.Path(path_type=Path), metavar="RESULT")
 @click.option("--trust-python", is_flag=True, help="Run the Python model that the result names.")
-def certify(result: Path, trust_python: bool) -> int:
+@click.option("--problem", metavar="MODEL|STUDY/PROBLEM", help="What somebody else's barriers are about.")
+@click.option("--timeout", type=float, callback=positive, default=120.0, show_default=True, metavar="SECONDS",
+              help="For somebody else's barriers.")  # fmt: skip
+@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--json", "json_path", metavar="FILE|-", help="What was found of somebody else's barriers.")
+@click.option("--certificate", metavar="FILE", help="Write the proof for somebody else's barriers.")
+@click.option("--quiet", is_flag=True, help="No progress on stderr.")
+def certify(
+    result: Path,
+    trust_python: bool,
+    problem: str | None,
+    timeout: float,
+    seed: int,
+    json_path: str | None,
+    certificate: str | None,
+    quiet: bool,
+) -> int:
     """Re-check RESULT (JSON written by surefoot): unchanged inputs, a trace that replays exactly, a
-    certificate that the independent checker accepts. RESULT may also be a certificate alone.
+    certificate that the independent checker accepts. RESULT may also be a certificate alone. With --problem
+    it is a file with somebody else's barriers, which are proved or refuted for that problem.
 
     Exit 0 if every verdict's evidence is confirmed, 1 if some evidence is refuted, 3 if a verdict has no
     evidence that can be checked.
     """
     worst = 0
+    if problem is not None:
+        from surefoot.cli.commands.shield.foreign_words import certify_foreign
+
+        return certify_foreign(result, problem, timeout, seed, json_path, certificate, quiet, trust_python)
     data = read_json(result)
+    if is_foreign(data):
+        fix = "say what they are about: --problem MODEL"
+        raise InvalidProblem("barriers of somebody else", fix=fix, where=str(result))
     if isinstance(data, dict) and "surefoot-certificate" in data:
         word, why = accepted(data, result.parent)
         print(f"{word}: {result.name}: {why}")

@@ -47,28 +47,21 @@ def closed_set(
     if not _within(starts, where.domain):
         raise Unproved("the starts")
     term = written(where, barrier)
-    work = _Work(where, term, where.of(term), tested, budget)
+    work = Obligations(where, term, where.of(term), tested, budget)
     room, step, drift = work.margins()
-    margin = work.margin if tested else Fraction(0)
-    proof = {
-        "scale": [[_number(c), _number(u)] for c, u in where.units],
-        "margins": {"room": _number(room), "step": [_number(e) for e in step], "barrier": _number(drift)},
-        "saturation": work.saturation(reached),
-        "unsafe": work.unsafe(),
-        "steps": work.steps(reached, room, step, drift),
-        "covers": [_box(starts)],
-        "start": [work.start(starts, room)],
-    }
-    return ClosedSet(where.domain, term, tested, margin, proof)
+    saturation, unsafe = work.saturation(reached), work.unsafe()
+    steps = work.steps(reached, room, step, drift)
+    start = work.start(starts, room)
+    return work.assembled(saturation, unsafe, steps, [(box_text(starts), start)])
 
 
 def covering(where: Plane, found: ClosedSet, starts: Sequence[Range], budget: Budget) -> ClosedSet:
     """The same set, shown to contain another box of starts; `Unproved` if that is not shown."""
     if not _within(starts, found.domain):
         raise Unproved("the starts")
-    work = _Work(where, found.barrier, where.of(found.barrier), found.tested, budget)
+    work = Obligations(where, found.barrier, where.of(found.barrier), found.tested, budget)
     more = work.start(starts, Fraction(found.proof["margins"]["room"]))
-    covers, start = [*found.proof["covers"], _box(starts)], [*found.proof["start"], more]
+    covers, start = [*found.proof["covers"], box_text(starts)], [*found.proof["start"], more]
     return replace(found, proof={**found.proof, "covers": covers, "start": start})
 
 
@@ -76,8 +69,8 @@ def _within(box: Sequence[Range], domain: Sequence[Range]) -> bool:
     return all(a <= low and high <= b for (low, high), (a, b) in zip(box, domain, strict=True))
 
 
-def _box(box: Sequence[Range]) -> list[list[int | str]]:
-    return [[_number(low), _number(high)] for low, high in box]
+def box_text(box: Sequence[Range]) -> list[list[int | str]]:
+    return [[number_text(low), number_text(high)] for low, high in box]
 
 
 def written(where: Plane, barrier: Polynomial) -> Term:
@@ -95,12 +88,35 @@ def written(where: Plane, barrier: Polynomial) -> Term:
 
 
 @dataclass(frozen=True, slots=True)
-class _Work:
+class Obligations:
+    """What has to be shown of a set, one by one; `Unproved` where no proof is found."""
+
     where: Plane
     term: Term
     barrier: Polynomial
     tested: bool
     budget: Budget
+
+    def assembled(
+        self, saturation: list[Any], unsafe: list[Any], steps: list[Any], starts: Sequence[tuple[Any, Any]]
+    ) -> ClosedSet:
+        """The set with its proofs; `starts`: boxes, each with its proof."""
+        room, step, drift = self.margins()
+        proof = {
+            "scale": [[number_text(c), number_text(u)] for c, u in self.where.units],
+            "margins": {
+                "room": number_text(room),
+                "step": [number_text(e) for e in step],
+                "barrier": number_text(drift),
+            },
+            "saturation": saturation,
+            "unsafe": unsafe,
+            "steps": steps,
+            "covers": [box for box, _ in starts],
+            "start": [shown for _, shown in starts],
+        }
+        margin = self.margin if self.tested else Fraction(0)
+        return ClosedSet(self.where.domain, self.term, self.tested, margin, proof)
 
     def inside(self) -> list[Polynomial]:
         return [*self.where.within(self.where.domain), -self.barrier]
@@ -174,12 +190,12 @@ class _Work:
                 for (left, right), s in zip(case, slack, strict=True)
             ]
             if (direct := self._excluded(extra)) is not None:
-                found.append({"slack": [_number(s) for s in slack], "proof": direct})
+                found.append({"slack": [number_text(s) for s in slack], "proof": direct})
                 continue
             inside = [*self.inside(), *extra]
             products = [*self.own(), *((2 * len(self.where.domain) + 1 + i,) for i in range(len(extra)))]
             shown = self.proved("no unsafe state", constant(-1, self.where.size), inside, products)
-            found.append({"slack": [_number(s) for s in slack], "proof": shown})
+            found.append({"slack": [number_text(s) for s in slack], "proof": shown})
         return found
 
     def _excluded(self, extra: Sequence[Polynomial]) -> list[Any] | None:
@@ -234,7 +250,7 @@ class _Work:
         return found
 
 
-def _number(value: Fraction) -> int | str:
+def number_text(value: Fraction) -> int | str:
     return value.numerator if value.denominator == 1 else str(value)
 
 

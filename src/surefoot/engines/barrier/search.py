@@ -28,7 +28,7 @@ def search(
     for degree in degrees:
         for domain in domains(system, then):
             where = plane(system, then, domain)
-            for reached in _ends(system):
+            for reached in ends(system):
                 for factor in factors:
                     budget.progress(f"barrier: degree {degree}, B(next) <= {float(factor)} B")
                     barrier = find(where, system.initial, degree, factor, reached, budget)
@@ -69,7 +69,7 @@ def _factors(system: System, then: tuple[Term, ...]) -> tuple[Fraction, ...]:
     return (*SLOW, *known) if late else known
 
 
-def _ends(system: System) -> list[list[tuple[bool, bool]]]:
+def ends(system: System) -> list[list[tuple[bool, bool]]]:
     """Which ends of the controls the set may reach: none of them, or any."""
     none = [(False, False)] * len(system.controls)
     some = [(low is not None, high is not None) for _, low, high in system.controls]

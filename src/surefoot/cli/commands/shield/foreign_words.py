@@ -1,0 +1,113 @@
+"""`surefoot certify FILE --problem MODEL`: what a foreign certificate is worth, in words and as JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+from fractions import Fraction
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+from surefoot.certify.barrier.refuted import Refutation
+from surefoot.cli.commands.invariant import one_problem
+from surefoot.cli.commands.shield.foreign import Answer, Judgement, judged
+from surefoot.cli.output import check_writable, sha256, write_file
+from surefoot.cli.progress import progress
+from surefoot.formats.barrier_file import read_barriers
+from surefoot.problem.show import show
+from surefoot.problem.term import Const
+from surefoot.work.budget import Budget
+
+CODES = {"accepted": 0, "rejected": 1, "not certified": 3}
+_SYSTEMS = {
+    "stated": "as stated (exact numbers, controls without limits)",
+    "executed": "as executed (the problem's arithmetic, controls clipped)",
+}
+_CONDITIONS = {
+    "starts": "starts in the sets",
+    "unsafe": "no unsafe state in a set",
+    "steps": "no step leaves a set",
+    "growth": "B(next) <= B everywhere",
+}
+
+
+def certify_foreign(
+    file: Path,
+    model: str,
+    timeout: float,
+    seed: int,
+    json_path: str | None,
+    certificate: str | None,
+    quiet: bool,
+    trust_python: bool,
+) -> int:
+    """Judge the file, print, write; the exit code is about the system as it is executed."""
+    for option, path in {"--json": json_path, "--certificate": certificate}.items():
+        check_writable(path, [file, Path(model)], option)
+    wiring: dict[str, Any] = dict.fromkeys(("policy", "observe", "actions", "choose", "output", "normalize"))
+    wiring |= {"properties": (), "constants": (), "trust_python": trust_python}
+    _, problem, loaded = one_problem(model, wiring)
+    environment = problem.environment
+    rules = read_barriers(
+        file, [v.name for v in environment.variables], [c.name for c in environment.controls]
+    )
+    began = process_time()
+    with progress(quiet) as tell:
+        both = judged(problem, rules, Budget(timeout, seed, tell))
+    seconds, (_, executed) = process_time() - began, both
+    if json_path != "-":
+        print(f"{executed.word}: {file.name}: {len(rules)} barriers for {problem.name}")
+        for judgement in both:
+            print(f"  {_SYSTEMS[judgement.system]}: {judgement.word}")
+            for name, answer in judgement.answers.items():
+                print(f"    {_CONDITIONS[name]:<25} {_told(answer)}")
+        print(f"  seconds {seconds:.1f} (processor time)")
+    if json_path is not None:
+        inputs = {**loaded.inputs, str(file): sha256(file)}
+        data = {"schema": 1, "problem": problem.name, "verdict": executed.word, "seed": seed}
+        data |= {"systems": {j.system: _facts(j) for j in both}, "inputs": inputs}
+        text = json.dumps(data | {"cpu seconds": round(seconds, 3)}, indent=1) + "\n"
+        sys.stdout.write(text) if json_path == "-" else write_file(Path(json_path), text)
+    if certificate is not None and executed.certificate is not None:
+        write_file(Path(certificate), json.dumps(executed.certificate, separators=(",", ":")) + "\n")
+    elif certificate is not None:
+        print(f"not written: {certificate} (nothing is certified)", file=sys.stderr)
+    return CODES[executed.word]
+
+
+def _told(answer: Answer) -> str:
+    if answer.refutation is None:
+        return f"{answer.word}: {answer.why}" if answer.why else answer.word
+    found = answer.refutation
+    at = ", ".join(f"{n} = {_short(v)}" for n, v in (*found.state.items(), *found.chosen.items()))
+    values = f"B = {float(found.barrier):.6g}"
+    values += "" if found.after is None else f", after the step {float(found.after):.6g}"
+    return f"refuted: {answer.why} (rule {answer.rule + 1}): {at}: {values}"
+
+
+def _short(value: Any) -> str:
+    return repr(value) if isinstance(value, float) else show(Const(value))
+
+
+def _facts(judgement: Judgement) -> dict[str, Any]:
+    return {"verdict": judgement.word, "conditions": {n: _fact(a) for n, a in judgement.answers.items()}}
+
+
+def _fact(answer: Answer) -> dict[str, Any]:
+    found = answer.refutation
+    shown = {} if found is None else {"rule": answer.rule + 1, "counterexample": _exact(found)}
+    return {"word": answer.word, "why": answer.why, **shown}
+
+
+def _exact(found: Refutation) -> dict[str, Any]:
+    """Exact numbers, also of doubles."""
+    data: dict[str, Any] = {
+        "state": {n: str(Fraction(v)) for n, v in found.state.items()},
+        "disturbance": {n: str(Fraction(v)) for n, v in found.chosen.items()},
+        "barrier": str(found.barrier),
+    }
+    if found.following is not None:
+        data["next"] = {n: str(Fraction(v)) for n, v in found.following.items()}
+        data["barrier after"] = str(found.after)
+    return data

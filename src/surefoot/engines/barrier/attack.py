@@ -1,0 +1,145 @@
+"""States that speak against a set {B <= 0}: looked for in floats, with random directions that are improved.
+
+From a state inside the set rays go to its edge, and the best of them are turned a little, again and again.
+Nothing is decided here: who asks evaluates what is found in exact numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from surefoot.encode.barrier import System
+from surefoot.engines.barrier.sampled import Floats, evaluated, sampled
+from surefoot.problem.term import Term
+from surefoot.query.polynomial import Polynomial
+from surefoot.work.budget import Budget
+
+Score = Callable[[Floats, Floats], Floats]  # of states and disturbances, one in each row
+RAYS, KEPT, ROUNDS, RUN = 512, 32, 40, 600
+WIDEST = 1e6  # times the starts: a ray that goes on so far is cut there
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rays:
+    """States of the set from which rays go out, and how long a step is in each variable."""
+
+    barrier: Polynomial
+    centres: Floats
+    units: Floats
+
+    def lengths(self, origins: Floats, towards: Floats) -> Floats:
+        """How far the edge of the set is in each direction."""
+        reach = 1e-6
+        sample = slice(0, 16)
+        while reach < WIDEST and np.median(self._values(reach, origins[sample], towards[sample])) <= 0:
+            reach *= 4
+        degree = self.barrier.degree
+        nodes = np.arange(degree + 1) / max(degree, 1)
+        table = np.column_stack([self._values(reach * t, origins, towards) for t in nodes])
+        along = np.linalg.solve(np.vander(nodes, increasing=True), table.T).T  # coefficients along each ray
+        # The centre is inside: divided by its value, the polynomial of 1/length is monic.
+        companion = np.zeros((len(towards), degree, degree))
+        companion[:, 0, :] = -along[:, 1:] / np.minimum(along[:, :1], -1e-300)
+        companion[:, range(1, degree), range(degree - 1)] = 1.0
+        roots = np.linalg.eigvals(np.nan_to_num(companion, posinf=1e300, neginf=-1e300))
+        nearest = np.where(np.abs(roots.imag) < 1e-9, roots.real, 0.0).max(axis=1)
+        found: Floats = np.minimum(reach / np.maximum(nearest, reach / WIDEST), WIDEST)
+        return found
+
+    def _values(self, length: float, origins: Floats, towards: Floats) -> Floats:
+        return evaluated(self.barrier, self.at(np.full(len(towards), length), origins, towards))
+
+    def at(self, lengths: Floats, origins: Floats, towards: Floats) -> Floats:
+        return origins + lengths[:, None] * towards * self.units
+
+    def hull(self) -> tuple[Floats, Floats]:
+        """The box around all ends of many rays."""
+        generator, size = np.random.default_rng(0), len(self.units)
+        towards = np.vstack([directions(4 * RAYS, size, generator), np.eye(size), -np.eye(size)])
+        origins = self.centres[generator.integers(0, len(self.centres), len(towards))]
+        states = self.at(self.lengths(origins, towards), origins, towards)
+        return states.min(axis=0), states.max(axis=0)
+
+
+def rays(system: System, then: Sequence[Term], barrier: Polynomial) -> Rays | None:
+    """From states near the starts and along runs; None: none of them is in the set."""
+    generator, moving = np.random.default_rng(0), sampled(system, then)
+    low, high = (np.array([float(r[i]) for r in system.initial]) for i in (0, 1))
+    units = np.maximum((high - low) / 2, float((high - low).max()) / 20 + 1e-6)
+    states = np.vstack([(low + high) / 2, np.zeros(len(low)), generator.uniform(low, high, (14, len(low)))])
+    found = [states]
+    for turn in range(RUN):
+        states = moving.step(states, moving.drawn(len(states), generator))
+        if not np.all(np.isfinite(states)) or np.abs(states).max() > WIDEST:
+            break
+        if turn % (RUN // 10) == 0:
+            found.append(states)
+    points = np.vstack(found)
+    inner = points[evaluated(barrier, points) < 0]
+    return Rays(barrier, inner, units) if len(inner) else None
+
+
+def directions(count: int, size: int, generator: np.random.Generator) -> Floats:
+    """Half of them change only a few variables."""
+    found = generator.normal(size=(count, size))
+    some = generator.random((count // 2, size)) < min(1.0, 3 / size)
+    found[: count // 2] *= np.where(some.any(axis=1, keepdims=True), some, True)
+    lengths: Floats = np.linalg.norm(found, axis=1, keepdims=True)
+    return found / lengths
+
+
+def inside(system: System, region: Rays, score: Score, budget: Budget) -> list[tuple[Floats, Floats]]:
+    """States of the set with their disturbances whose score is not negative, the highest first."""
+    generator, moving = np.random.default_rng(budget.seed), sampled(system, ())
+    size = len(region.units)
+    origins = region.centres[generator.integers(0, len(region.centres), RAYS)]
+    towards, shares = directions(RAYS, size, generator), _shares(RAYS, generator)
+    drawn = moving.drawn(RAYS, generator)
+    best: tuple[Floats, ...] = ()
+    for turn in range(ROUNDS):
+        states = region.at(region.lengths(origins, towards) * shares, origins, towards)
+        scores = np.nan_to_num(score(states, drawn), nan=-np.inf)
+        new = (scores, states, drawn, origins, towards, shares)
+        merged = tuple(np.concatenate([a, b]) for a, b in zip(best, new, strict=True)) if best else new
+        order = np.argsort(-merged[0])[:KEPT]
+        best = tuple(part[order] for part in merged)
+        if budget.spent():
+            break
+        parents = generator.integers(0, len(order), RAYS // 2)
+        width = 0.5 * 0.85**turn / np.sqrt(size)
+        turned = best[4][parents] + width * generator.normal(size=(len(parents), size))
+        towards = turned / np.linalg.norm(turned, axis=1, keepdims=True)
+        keep = generator.random(len(parents)) < 0.7
+        origins = best[3][parents]
+        shares = np.where(keep, best[5][parents], _shares(len(parents), generator))
+        drawn = np.where(keep[:, None], best[2][parents], moving.drawn(len(parents), generator))
+    return [(x, d) for value, x, d in zip(best[0], best[1], best[2], strict=True) if value >= 0]
+
+
+def _shares(count: int, generator: np.random.Generator) -> Floats:
+    """Of the way to the edge: most of them nearly the whole."""
+    return np.where(generator.random(count) < 0.7, 1 - 1e-7, generator.random(count))
+
+
+def among_starts(system: System, barriers: Sequence[Polynomial], budget: Budget) -> list[Floats]:
+    """Starts that are outside of all sets, the most distant ones first."""
+    generator = np.random.default_rng(budget.seed)
+    low, high = (np.array([float(r[i]) for r in system.initial]) for i in (0, 1))
+    states = generator.uniform(low, high, (4 * RAYS, len(low)))
+    states[: 2 * RAYS] = np.where(generator.random((2 * RAYS, len(low))) < 0.5, low, high)
+    best: tuple[Floats, Floats] | None = None
+    for turn in range(ROUNDS // 2):
+        scores = np.min([evaluated(b, states) for b in barriers], axis=0)
+        new = (scores, states)
+        merged = new if best is None else tuple(np.concatenate(p) for p in zip(best, new, strict=True))
+        order = np.argsort(-merged[0])[:KEPT]
+        best = (merged[0][order], merged[1][order])
+        moves = generator.normal(size=(RAYS, len(low))) * (high - low) * 0.2 * 0.8**turn
+        states = np.clip(best[1][generator.integers(0, len(order), RAYS)] + moves, low, high)
+        if budget.spent():
+            break
+    assert best is not None
+    return [x for value, x in zip(*best, strict=True) if value >= 0]

@@ -1,0 +1,165 @@
+"""Sets that somebody else has published: are they closed and safe, and do they contain the starts?
+
+Barriers and rules are given, so every condition is a question of its own: a proof by sums of squares, made
+exact, or a state that may speak against it (`attack.py`), or neither. The conditions are those of the sets
+{B <= 0} (Zhu et al., PLDI 2019, section 4.2): they contain the starts, have no unsafe state, and no step of
+its rule leaves one. A factor of B that is a power of two changes no set; it is chosen so that numbers are
+near 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import comb
+from typing import Any
+
+from surefoot.encode.barrier import System
+from surefoot.engines.barrier.attack import Rays
+from surefoot.engines.barrier.closed import ClosedSet, Obligations, Unproved, box_text
+from surefoot.engines.barrier.plane import Plane, Range, plane
+from surefoot.engines.barrier.sampled import sampled
+from surefoot.engines.barrier.search import ends
+from surefoot.problem.term import Apply, Const, Op, Term, Var
+from surefoot.query.polynomial import Polynomial
+from surefoot.work.budget import Budget
+
+Box = tuple[Range, ...]
+WIDER = (Fraction(9, 8), Fraction(3, 2), Fraction(3))  # times what the rays reach
+SMALLEST = Fraction(1, 16)  # of the starts, in each variable: parts are not cut smaller
+LARGEST_BASIS = 60  # monomials of a matrix: larger ones take hours
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Given:
+    """One rule with its barrier in the variables of the system."""
+
+    then: tuple[Term, ...]
+    barrier: Polynomial
+
+
+@dataclass(slots=True)
+class Proofs:
+    """What is proved of one set in one box so far; `missing` says what is not."""
+
+    work: Obligations
+    unsafe: list[Any] | None = None
+    saturation: list[Any] | None = None
+    steps: list[Any] | None = None
+    covers: list[tuple[Any, Any]] = field(default_factory=list)
+    missing: str = ""
+
+    def count(self) -> int:
+        """How much is proved."""
+        return (self.unsafe is not None) + (self.steps is not None)
+
+    def closed(self) -> ClosedSet | None:
+        if self.unsafe is None or self.saturation is None or self.steps is None:
+            return None
+        return self.work.assembled(self.saturation, self.unsafe, self.steps, self.covers)
+
+
+def as_term(system: System, barrier: Polynomial) -> Term:
+    """A sum of products; in float64 the numbers are doubles."""
+    parts: list[Term] = []
+    for monomial in sorted(barrier.terms, key=lambda m: (sum(m), m)):
+        value = barrier.terms[monomial]
+        factors = [Var(system.variables[i]) for i, e in enumerate(monomial) for _ in range(e)]
+        number = Const(Fraction(float(value)) if system.rounded else value)
+        parts.append(Apply(Op.MUL, (number, *factors)) if factors else number)
+    return Apply(Op.ADD, tuple(parts)) if len(parts) > 1 else parts[0]
+
+
+def scaled(barrier: Polynomial, domain: Sequence[Range]) -> Polynomial:
+    """Times a power of two, so that the largest monomial over the domain is about 1."""
+    sizes = [max(abs(low), abs(high)) for low, high in domain]
+    largest = Fraction(0)
+    for monomial, coefficient in barrier.terms.items():
+        value = abs(coefficient)
+        for size, exponent in zip(sizes, monomial, strict=True):
+            value *= size**exponent
+        largest = max(largest, value)
+    factor = Fraction(1)
+    while largest * factor > 1:
+        factor /= 2
+    while 0 < largest * factor < Fraction(1, 2):
+        factor *= 2
+    return barrier.times(factor)
+
+
+def too_large(system: System, given: Given) -> bool:
+    """Would a proof about a step have matrices that are out of reach?"""
+    count = len(system.variables) + len(system.disturbances)
+    degree = max(p.degree for p in sampled(system, given.then).next) * given.barrier.degree
+    return comb(count + (degree + 1) // 2, count) > LARGEST_BASIS
+
+
+def boxes(system: System, region: Rays) -> Iterator[Box]:
+    """Boxes around the set, as far as rays tell, and the starts; in doubles."""
+    hull = zip(*region.hull(), system.initial, strict=True)
+    sides = [(min(Fraction(float(a)), low), max(Fraction(float(b)), high)) for a, b, (low, high) in hull]
+    for factor in WIDER:
+        widths = [(b - a) / 2 * (factor - 1) for a, b in sides]
+        yield tuple(
+            (Fraction(float(a - w)), Fraction(float(b + w))) for (a, b), w in zip(sides, widths, strict=True)
+        )
+
+
+def proofs(system: System, given: Given, domain: Box, tested: bool, budget: Budget) -> Proofs:
+    """That no step leaves the part of the set in the domain, and that it has no unsafe state."""
+    where: Plane = plane(system, given.then, domain)
+    term = as_term(system, scaled(given.barrier, domain))
+    found = Proofs(Obligations(where, term, where.of(term), tested, budget))
+    try:
+        found.unsafe = found.work.unsafe()
+    except Unproved as why:
+        found.missing = str(why)
+    for reached in ends(system):
+        try:
+            found.saturation = found.work.saturation(reached)
+            found.steps = found.work.steps(reached, *found.work.margins())
+            break
+        except Unproved as why:
+            found.missing = str(why)
+    return found
+
+
+def cover(sets: Sequence[Proofs], system: System, budget: Budget) -> list[Box]:
+    """Show part by part that the starts are in the sets; what is left open is given back."""
+    parts, left = [system.initial], []
+    while parts:
+        part = parts.pop()
+        if _covered(sets, part):
+            continue
+        halves = None if budget.spent() else _halved(part, system.initial)
+        if halves is None:
+            left.append(part)
+        else:
+            parts += halves
+    return left
+
+
+def _covered(sets: Sequence[Proofs], part: Box) -> bool:
+    for several in sets:
+        work = several.work
+        sides = zip(part, work.where.domain, strict=True)
+        if all(a <= low and high <= b for (low, high), (a, b) in sides):
+            try:
+                several.covers.append((box_text(part), work.start(part, work.margins()[0])))
+                return True
+            except Unproved:
+                continue
+    return False
+
+
+def _halved(part: Box, starts: Box) -> list[Box] | None:
+    shares = [
+        (b - a) / (d - c) if d > c else Fraction(0) for (a, b), (c, d) in zip(part, starts, strict=True)
+    ]
+    widest = max(range(len(shares)), key=lambda i: shares[i])
+    if shares[widest] <= SMALLEST:
+        return None
+    low, high = part[widest]
+    middle = Fraction(float((low + high) / 2))
+    return [(*part[:widest], ends_of, *part[widest + 1 :]) for ends_of in ((low, middle), (middle, high))]

@@ -1,0 +1,23 @@
+"""How far states are inside the unsafe ones, in floats: to look for such states, never to decide."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from surefoot.encode.barrier import System, conjunctions, polynomial_of
+from surefoot.engines.barrier.sampled import Floats, evaluated
+from surefoot.query.polynomial import variable
+
+
+def how_unsafe(system: System, states: Floats) -> Floats:
+    """Not negative where a state is unsafe: the least gap of a case, the largest of all cases."""
+    names = {n: variable(i, len(system.variables)) for i, n in enumerate(system.variables)}
+    found: Floats = np.full(len(states), -np.inf)
+    for case in conjunctions(system.unsafe):
+        inner: Floats = np.full(len(states), np.inf)
+        for left, right in case:
+            gap = polynomial_of(right, names, len(names), system.rounded)
+            gap = gap - polynomial_of(left, names, len(names), system.rounded)
+            inner = np.minimum(inner, evaluated(gap, states))
+        found = np.maximum(found, inner)
+    return found

@@ -1,0 +1,142 @@
+"""`surefoot certify FILE --problem MODEL`: others' barriers are proved, refuted by a state, or open."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from surefoot.certify.barrier.refuted import left_by_a_step, value
+from surefoot.cli import run
+from surefoot.cli.commands.shield.foreign import stated
+from surefoot.encode.barrier import system_of
+from surefoot.engines.barrier.given import as_term
+from surefoot.errors import InvalidProblem
+from surefoot.formats.barrier_file import read_barriers, read_polynomial
+from surefoot.problem.policy import Branch, ProgramPolicy
+from surefoot.problem.term import TRUE
+from surefoot.query.polynomial import Polynomial
+from surefoot.studies.control.problem import stays_safe
+from surefoot.transform.discretise import discretise
+
+ELLIPSE = "x1**2 + 0.9*x2^2 - 2"
+
+
+def outcome(
+    capsys: pytest.CaptureFixture[str], folder: Path, data: dict[str, Any], *more: str
+) -> tuple[int, str, str]:
+    (folder / "theirs.json").write_text(json.dumps(data))
+    arguments = [str(folder / "theirs.json"), "--problem", "control/satellite", "--quiet", *more]
+    code = run(["certify", *arguments])
+    seen = capsys.readouterr()
+    return code, seen.out, seen.err
+
+
+def test_a_true_one_is_proved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    proof = tmp_path / "proof.json"
+    data = {"barriers_le_0": [ELLIPSE], "program": [["-x1 + 0.5*x2"]], "comment": "is not looked at"}
+    code, out, _ = outcome(
+        capsys, tmp_path, data, "--certificate", str(proof), "--json", str(tmp_path / "all")
+    )
+    assert code == 0, out
+    assert "as executed (the problem's arithmetic, controls clipped): accepted" in out
+    assert run(["certify", str(proof)]) == 0
+    found = json.loads((tmp_path / "all").read_text())
+    assert found["systems"]["executed"]["conditions"]["steps"]["word"] == "proved"
+
+
+@pytest.mark.parametrize(
+    ("barrier", "gains", "condition"),
+    [
+        (ELLIPSE, [[-1, 2]], "steps"),
+        ("x1**2 + x2**2 - 1", [[-1, 0.5]], "starts"),
+        ("x1**2 + x2**2 - 9", [[-1, 0.5]], "unsafe"),
+    ],
+)
+def test_a_false_one_is_refuted_by_a_state(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], barrier: str, gains: list[Any], condition: str
+) -> None:
+    data = {"barriers_le_0": [barrier], "K": [gains]}
+    code, out, _ = outcome(capsys, tmp_path, data, "--json", "-", "--timeout", "0.3")
+    assert code == 1
+    answer = json.loads(out)["systems"]["executed"]["conditions"][condition]
+    assert answer["word"] == "refuted"
+    read = read_barriers(tmp_path / "theirs.json", ["x1", "x2"], ["u1"])
+    shown = answer["counterexample"]
+    state = {n: Fraction(v) for n, v in shown["state"].items()}
+    terms = read[0].barrier
+    names = list(state)
+    at = sum(c * state[names[0]] ** a * state[names[1]] ** b for (a, b), c in terms.items())
+    assert abs(at - Fraction(shown["barrier"])) < Fraction(1, 10**12)  # there the numbers are doubles
+    if condition == "steps":
+        after = {n: Fraction(v) for n, v in shown["next"].items()}
+        assert sum(c * after[names[0]] ** a * after[names[1]] ** b for (a, b), c in terms.items()) > 0
+        assert at <= 0
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"barriers_le_0": []},
+        {"barriers_le_0": ["x1"], "K": [[[1, 2, 3]]]},
+        {"barriers_le_0": ["x1 + y"], "K": [[[1, 2]]]},
+        {"barriers_le_0": ["(x1 + 1)*x2"], "K": [[[1, 2]]]},
+        {"barriers_le_0": ["x1", "x2"], "K": [[[1, 2]]]},
+        {"barriers_le_0": ["x1**x2"], "K": [[[1, 2]]]},
+        {"barriers_le_0": ["x1"], "K": [[["1", 2]]]},
+        {"barriers_le_0": ["0*x1"], "K": [[[1, 2]]]},
+    ],
+)
+def test_what_is_wrong_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], data: dict[str, Any]
+) -> None:
+    code, out, err = outcome(capsys, tmp_path, data)
+    assert code == 2
+    assert out == ""
+    assert err.count("\n") == 1
+
+
+def test_without_a_problem_nothing_can_be_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "theirs.json").write_text(json.dumps({"barriers_le_0": ["x1"], "K": [[[1, 2]]]}))
+    assert run(["certify", str(tmp_path / "theirs.json")]) == 2
+    assert "--problem" in capsys.readouterr().err
+
+
+def test_polynomials_mean_what_is_written() -> None:
+    read = read_polynomial("-2*x**2*y + 3e-2 - -y*x*x + 1.5*y", ["x", "y"])
+    assert read == {(2, 1): Fraction(-1), (0, 0): Fraction(3, 100), (0, 1): Fraction(3, 2)}
+    for wrong in ("2 x", "x +", "*x", "x**-1", "x**99"):
+        with pytest.raises(InvalidProblem):
+            read_polynomial(wrong, ["x"])
+
+
+@pytest.mark.parametrize("name", ["lane_keeping", "biology"])
+def test_the_published_false_ones_are_refuted(
+    name: str, shared_data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By a state of our own, and the states that were published with them are confirmed exactly."""
+    file = shared_data / "control" / "shields" / f"{name}.json"
+    study = f"control/{name.replace('_', '-')}"
+    code = run(["certify", str(file), "--problem", study, "--quiet", "--json", "-", "--timeout", "2"])
+    data = json.loads(capsys.readouterr().out)
+    assert code == 1
+    for system in ("stated", "executed"):
+        assert data["systems"][system]["conditions"]["steps"]["word"] == "refuted"
+    problem = discretise(stated(stays_safe(name.replace("_", "-"))))[0]
+    system_ = system_of(problem)
+    (rule,) = read_barriers(file, system_.variables, [c for c, _, _ in system_.controls])
+    published = json.loads((file.parent / "REFUTED_counterexamples.json").read_text())[name]
+    state = dict(zip(system_.variables, map(Fraction, published["state"]), strict=True))
+    barrier = as_term(system_, Polynomial(rule.barrier))
+    alone = ProgramPolicy((Branch(TRUE, rule.then),))
+    chosen = {"wind": Fraction(7, 200)} if name == "lane_keeping" else {}
+    found = left_by_a_step(
+        type(problem)(problem.name, problem.environment, alone, problem.property), barrier, state, chosen
+    )
+    assert found is not None
+    assert float(value(barrier, state)) == pytest.approx(published["B_now"])
+    assert found.after is not None
+    assert float(found.after) == pytest.approx(published["B_next"])
