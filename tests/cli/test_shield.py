@@ -22,6 +22,7 @@ def outcome(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, s
 
 def test_everything_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     names = {"--json": "all.json", "--certificate": "proof.json", "--python": "guard.py", "--c": "guard"}
+    names["--report"] = "page.html"
     options = [text for option, name in names.items() for text in (option, str(tmp_path / name))]
     code, out, _ = outcome(capsys, "pendulum/within-90-degrees", "--degree", "2", *options)
     assert code == 0
@@ -32,6 +33,12 @@ def test_everything_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert data["certified"] is True
     assert data["covered"] == "1"
     assert data["shield"] is True
+    runs = data["picture"]["runs"]
+    assert any(r["shielded"] for r in runs)
+    assert all(r["unsafe"] is not r["shielded"] for r in runs)
+    page = (tmp_path / "page.html").read_text()
+    assert '<section class="region">' in page
+    assert "certificate  accepted" in page
     proof = json.loads((tmp_path / "proof.json").read_text())
     assert proof == data["certificate"]
     assert check(proof).accepted

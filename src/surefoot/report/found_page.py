@@ -85,3 +85,8 @@ def listed(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
         "<tr>" + "".join(f'<td class="text">{escape(cell)}</td>' for cell in row) + "</tr>" for row in rows
     )
     return f'<div class="table"><table><tr>{titles}</tr>{body}</table></div>'
+
+
+def preformatted(text: str) -> str:
+    """Lines as the command prints them."""
+    return f'<pre class="table">{escape(text)}</pre>'

@@ -12,7 +12,7 @@ from html import escape
 from surefoot.problem.problem import Problem
 from surefoot.problem.semantics import State, decision
 from surefoot.problem.show import show_property
-from surefoot.report import abstraction
+from surefoot.report import abstraction, region
 from surefoot.report.chart import Series, line_chart
 from surefoot.report.found_page import found_html, listed
 from surefoot.report.heatmap import html as heatmap
@@ -21,12 +21,24 @@ from surefoot.report.heatmap.figure import interval_text, state_text
 from surefoot.report.heatmap.html import section
 from surefoot.report.heatmap.made import result_figure
 from surefoot.report.heatmap.measured import measured
+from surefoot.report.region import certified_scene
 from surefoot.report.run_table import RunTable, run_table
 from surefoot.report.shell import shell
 from surefoot.report.text import FINITE_RUNS, evidence, headline
 from surefoot.transform.discretise import discretise
 from surefoot.verdict.artifact import AbstractGraph
-from surefoot.verdict.verdict import Found, PerStart, Result, Trace, Unknown, Vacuous, Verdict, Violated
+from surefoot.verdict.verdict import (
+    Certificate,
+    Found,
+    PerStart,
+    Proved,
+    Result,
+    Trace,
+    Unknown,
+    Vacuous,
+    Verdict,
+    Violated,
+)
 from surefoot.verdict.words import abridged, statement
 
 MOST_ROWS = 200  # states of a run that are drawn and listed; the JSON has all of them
@@ -43,6 +55,7 @@ def page(results: Sequence[tuple[Problem, Result]]) -> str:
         for sign, style, written in (
             ('<figure class="heat">', heatmap.STYLE, heatmap.script),
             ('<section class="abstraction"', abstraction.style(), abstraction.script),
+            ('<section class="region"', region.style(), region.script),
         )
         if any(sign in part for part in parts)
     ]
@@ -64,6 +77,10 @@ def _section(problem: Problem, result: Result) -> str:
             parts.append(_run(problem, trace))
         case Found(artifact):
             parts.append(found_html(artifact))
+        case Proved(Certificate("barrier", {"claim": _} as content)) if result.certified:
+            parts.append(
+                region.region_section(certified_scene(problem, content, result.problem, result.seed))
+            )
         case PerStart(table):
             parts.append(_starts(problem, result, table))
     graph = getattr(result.verdict, "artifact", None)

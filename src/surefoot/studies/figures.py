@@ -13,12 +13,13 @@ from fractions import Fraction
 from importlib import import_module
 from importlib.resources import files
 from importlib.util import find_spec
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from surefoot.errors import InvalidProblem, did_you_mean
 from surefoot.problem.problem import Problem
 from surefoot.problem.semantics import State
 from surefoot.studies import STUDIES
+from surefoot.studies.regions import RegionsOf, Shown
 from surefoot.verdict.verdict import Estimated, Exact, PerStart
 
 Quantity: TypeAlias = Literal["value", "effort"]
@@ -71,7 +72,7 @@ class Value:
 
 
 Values: TypeAlias = Sequence[tuple[State, Value]]
-Measure: TypeAlias = Callable[[Mapping[str, Values]], float]
+Measure: TypeAlias = Callable[[Any], float]  # of what the panels show, by their names
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +98,11 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    figures: Mapping[str, FigureOf]
+    figures: Mapping[str, FigureOf | RegionsOf]
     measures: Mapping[str, Measure]
     claims: tuple[Claim, ...]
 
-    def figure(self, name: str) -> FigureOf:
+    def figure(self, name: str) -> FigureOf | RegionsOf:
         if name not in self.figures:
             raise InvalidProblem(f"there is no figure `{name}`", fix=did_you_mean(name, self.figures))
         return self.figures[name]
@@ -110,10 +111,12 @@ class Figures:
 def figures(study: str) -> Figures:
     """The figures of a study; an error if it has none."""
     if find_spec(f"{STUDIES[study]}.figures") is None:
-        raise InvalidProblem(f"the study `{study}` has no figures", fix="`racetrack` has")
+        raise InvalidProblem(
+            f"the study `{study}` has no figures", fix="`racetrack`, `pendulum`, `control` have"
+        )
     module = import_module(f"{STUDIES[study]}.figures")
     text = files(STUDIES[study]).joinpath("expected.toml").read_text("utf-8")
-    made: Mapping[str, FigureOf] = module.FIGURES
+    made: Mapping[str, FigureOf | RegionsOf] = module.FIGURES
     measures: Mapping[str, Measure] = module.MEASURES
     return Figures(made, measures, read_claims(text, f"{study}/expected.toml", made, measures))
 
@@ -130,7 +133,7 @@ def has_figures(study: str) -> bool:
 
 
 def read_claims(
-    text: str, where: str, known: Mapping[str, FigureOf], measures: Mapping[str, Measure]
+    text: str, where: str, known: Mapping[str, FigureOf | RegionsOf], measures: Mapping[str, Measure]
 ) -> tuple[Claim, ...]:
     """The `[[claim]]` entries of an expected.toml."""
     try:
@@ -160,7 +163,9 @@ def values(table: PerStart) -> Values:
     return found
 
 
-def check(figure: FigureOf, all_of: Figures, found: Mapping[str, Values]) -> tuple[Checked, ...]:
+def check(
+    figure: FigureOf | RegionsOf, all_of: Figures, found: Mapping[str, Values] | Mapping[str, Shown]
+) -> tuple[Checked, ...]:
     """Every claim about a figure, measured."""
     checked = []
     for claim in all_of.claims:

@@ -94,6 +94,16 @@ def _read(entry: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def sets_of(
+    content: Mapping[str, Any],
+) -> tuple[tuple[tuple[tuple[Fraction, Fraction], ...], Term, tuple[Term, ...]], ...]:
+    """Of every rule of a certificate: the domain of its set, the barrier, and the controls."""
+    return tuple(
+        (_ranges(rule["set"]["domain"]), _term(rule["set"]["barrier"]), tuple(map(_term, rule["then"])))
+        for rule in content["claim"]["system"]["rules"]
+    )
+
+
 def _ranges(box: Sequence[Sequence[int | str]]) -> tuple[tuple[Fraction, Fraction], ...]:
     return tuple((Fraction(low), Fraction(high)) for low, high in box)
 

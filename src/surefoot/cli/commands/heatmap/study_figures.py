@@ -10,14 +10,17 @@ from pathlib import Path
 from typing import Any
 
 from surefoot.cli.commands.heatmap.outputs import Outputs
+from surefoot.cli.commands.shield.pictures import region_scenes
 from surefoot.cli.engine_options import build_engines
 from surefoot.engines.protocol import Engine
 from surefoot.errors import InvalidProblem
 from surefoot.problem.problem import Problem
 from surefoot.problem.show import show_property
+from surefoot.report import region
 from surefoot.report.heatmap import Figure, Panel, axes, effort, figure, heat_map, looked, values
 from surefoot.report.heatmap.curve import Curve
 from surefoot.report.heatmap.figure import measure_of, unit_of
+from surefoot.report.region import Scene
 from surefoot.run import verify
 from surefoot.studies.figures import (
     Checked,
@@ -30,6 +33,7 @@ from surefoot.studies.figures import (
     recipe_curve,
 )
 from surefoot.studies.figures import values as values_of
+from surefoot.studies.regions import RegionsOf
 from surefoot.verdict.verdict import PerStart, Result, Unknown
 from surefoot.work.budget import Budget
 
@@ -48,7 +52,7 @@ class Sampling:
 class Made:
     """A figure and what was measured in it."""
 
-    picture: Figure
+    picture: Figure | tuple[Scene, ...]
     claims: tuple[Checked, ...]
 
 
@@ -78,7 +82,12 @@ def made_figures(
     """The named figures of a study one after the other; `all`: every one."""
     all_of = figures(study)
     for name in list(all_of.figures) if "all" in names else [all_of.figure(n).name for n in names]:
-        yield name, make_figure(all_of.figures[name], all_of, how, study, tell)
+        wanted = all_of.figures[name]
+        if isinstance(wanted, RegionsOf):
+            scenes, found = region_scenes(wanted, how.seconds, how.seed, tell)
+            yield name, Made(tuple(scenes), check(wanted, all_of, found))
+        else:
+            yield name, make_figure(wanted, all_of, how, study, tell)
 
 
 def checked_claims(study: str, how: Sampling, tell: Callable[[str], None]) -> list[Checked]:
@@ -149,12 +158,12 @@ def _picture(wanted: FigureOf, found: Sequence[tuple[PanelOf, Problem, Result]],
     )
 
 
-def _write(picture: Figure, study: str, name: str, folder: Path | None, as_json: bool) -> None:
+def _write(
+    picture: Figure | tuple[Scene, ...], study: str, name: str, folder: Path | None, as_json: bool
+) -> None:
     """Pictures, data and a page in the folder; without one, the terminal."""
-    if folder is not None:
-        folder.mkdir(parents=True, exist_ok=True)
     if folder is None:
-        if not as_json:
+        if isinstance(picture, Figure) and not as_json:
             Outputs(None, None, None, None, None, True).write(picture)
         return
     from surefoot.report.drawing import png, svg
@@ -162,12 +171,18 @@ def _write(picture: Figure, study: str, name: str, folder: Path | None, as_json:
     from surefoot.report.heatmap.html import heat_page
     from surefoot.report.heatmap.layout import drawn
 
-    shapes = drawn(picture)
+    folder.mkdir(parents=True, exist_ok=True)
+    if isinstance(picture, Figure):
+        shapes, page, data = drawn(picture), heat_page([picture]), document(picture)
+    else:
+        shapes = region.drawn(picture)
+        page = region.region_page(f"surefoot: {study}, figure {name}", picture)
+        data = {"panels": [region.document(scene) for scene in picture]}
     stem = folder / f"{study}-figure-{name}"
     stem.with_suffix(".png").write_bytes(png(shapes))
     stem.with_suffix(".svg").write_text(svg(shapes), "utf-8")
-    stem.with_suffix(".html").write_text(heat_page([picture]), "utf-8")
-    stem.with_suffix(".json").write_text(json.dumps(document(picture), indent=1) + "\n", "utf-8")
+    stem.with_suffix(".html").write_text(page, "utf-8")
+    stem.with_suffix(".json").write_text(json.dumps(data, indent=1) + "\n", "utf-8")
     print(f"written: {stem}.png, .svg, .html, .json", file=sys.stderr)
 
 

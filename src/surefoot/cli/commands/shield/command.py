@@ -15,11 +15,13 @@ from surefoot.cli.commands.check import MODEL_OPTIONS
 from surefoot.cli.commands.invariant import one_problem
 from surefoot.cli.commands.shield.campaign import Size, campaign_facts, campaign_text, measured
 from surefoot.cli.commands.shield.made import Made, make
+from surefoot.cli.commands.shield.pictures import made_scene, shield_page
 from surefoot.cli.commands.shield.words import facts, told
 from surefoot.cli.model import model_flags
 from surefoot.cli.output import check_writable, positive, write_file
 from surefoot.cli.progress import progress
 from surefoot.errors import InvalidProblem
+from surefoot.report.region import document
 from surefoot.work.budget import Budget
 
 ATTACKED = 100  # steps of a run under an adversary
@@ -48,6 +50,9 @@ def degrees(_: click.Context, option: click.Parameter, given: str) -> tuple[int,
 @click.option("--certificate", metavar="FILE", help="Write the certificate (.gz packs it).")
 @click.option("--python", "python_path", metavar="FILE.py", help="Write the shield as a Python module.")
 @click.option("--c", "c_prefix", metavar="PREFIX", help="Write the shield as PREFIX.h and PREFIX.c (C99).")
+@click.option(
+    "--report", metavar="FILE", help="Write a page with pictures: sets, starts, unsafe states, runs."
+)
 @click.option("--json", "json_path", metavar="FILE|-", help="Write everything; - = stdout, nothing else.")
 @click.option("--quiet", is_flag=True, help="No progress on stderr.")
 def shield(
@@ -60,6 +65,7 @@ def shield(
     certificate: str | None,
     python_path: str | None,
     c_prefix: str | None,
+    report: str | None,
     json_path: str | None,
     quiet: bool,
     **options: Any,
@@ -71,7 +77,7 @@ def shield(
     Exit 0: every start is covered and the certificate accepted, 3: a part of them or nothing, 130:
     interrupted, with what was found.
     """
-    outputs = {"--certificate": certificate, "--python": python_path, "--json": json_path}
+    outputs = {"--certificate": certificate, "--python": python_path, "--json": json_path, "--report": report}
     outputs |= {"--c": c_prefix and f"{c_prefix}.c"}
     for option, path in outputs.items():
         check_writable(path, [Path(model)], option)
@@ -95,10 +101,16 @@ def shield(
         write_file(Path(path), content)
         if not quiet:
             print(f"written: {path}", file=sys.stderr)
+    scene = None if report is None else made_scene(made, made.problem.name, seed)
+    if report is not None and scene is not None:
+        write_file(Path(report), shield_page(made, scene, seconds))
+        if not quiet:
+            print(f"written: {report}", file=sys.stderr)
     if json_path is not None:
         source = {**loaded.source, "property": name}
         data = facts(made, seconds, seed=seed, degrees=tried, source=source, inputs=loaded.inputs)
         data |= {} if simulated is None else {"simulated": campaign_facts(simulated)}
+        data |= {} if scene is None else {"picture": document(scene)}
         text = json.dumps(data, indent=1) + "\n"
         sys.stdout.write(text) if json_path == "-" else write_file(Path(json_path), text)
     if made.found.interrupted:

@@ -1,0 +1,69 @@
+"""Closed sets as pictures: the page of `surefoot shield --report`, and figures of the paper made again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+from surefoot.cli.commands.shield.made import Made, make
+from surefoot.cli.commands.shield.words import told
+from surefoot.cli.engine_options import build_engines
+from surefoot.errors import InvalidProblem
+from surefoot.report.found_page import preformatted
+from surefoot.report.region import Scene, certified_scene, region_page, runs_of, scene_of
+from surefoot.run import verify
+from surefoot.studies.regions import RegionOf, RegionsOf, Shown
+from surefoot.verdict.verdict import Certificate, Proved
+from surefoot.work.budget import Budget
+
+DEGREES = (2, 4)
+
+
+def made_scene(made: Made, title: str, seed: int) -> Scene:
+    """The sets of a synthesis and runs from the starts that they cover."""
+    branches = made.found.branches
+    covered = [
+        tuple((Fraction(low), Fraction(high)) for low, high in box)
+        for branch in branches
+        for box in branch.set.proof["covers"]
+    ]
+    runs, proposed = runs_of(made.problem, made.system, covered, seed) if branches else ((), "")
+    sets = [(b.set.domain, b.set.barrier, b.then) for b in branches]
+    return scene_of(title, made.system, sets, runs, proposed, certified=made.accepted)
+
+
+def shield_page(made: Made, scene: Scene, seconds: float) -> str:
+    """The pictures, and below them what the command prints."""
+    return region_page(f"surefoot: {made.problem.name}", [scene], [preformatted(told(made, seconds))])
+
+
+def region_scenes(
+    wanted: RegionsOf, seconds: float, seed: int, tell: Callable[[str], None]
+) -> tuple[list[Scene], dict[str, Shown]]:
+    """The panels of a figure; an error if there is no certificate for one of them."""
+    scenes, found = [], {}
+    for panel in wanted.panels:
+        tell(f"figure {wanted.name}: {panel.title}")
+        scene, covered = _panel(panel, Budget(seconds, seed, tell))
+        if not scene.certified:
+            raise InvalidProblem(f"{panel.title}: nothing is certified", fix="give more time with --timeout")
+        unsafe = [sum(r.unsafe for r in scene.runs if r.shielded is kind) for kind in (False, True)]
+        sets = tuple((region.domain, region.barrier) for region in scene.regions)
+        found[panel.name] = Shown(sets, covered, (unsafe[0], unsafe[1]))
+        scenes.append(scene)
+    return scenes, found
+
+
+def _panel(panel: RegionOf, budget: Budget) -> tuple[Scene, Fraction]:
+    problem = panel.problem()
+    if panel.engine == "shield":
+        made = make(problem, DEGREES, budget)
+        covered = made.found.covered_share(made.system.initial)
+        return made_scene(made, panel.title, budget.seed), covered
+    result = verify(problem, build_engines("barrier", {}, None)[0], budget)
+    match result.verdict:
+        case Proved(Certificate("barrier", content)) if result.certified:
+            return certified_scene(problem, content, panel.title, budget.seed), Fraction(1)
+        case _:
+            what = f"{panel.title}: no certificate was found"
+            raise InvalidProblem(what, fix="give more time with --timeout")
