@@ -15,6 +15,7 @@ from surefoot.errors import SurefootError
 COMMANDS = {  # name -> file in `commands/`, and what `--help` says of it
     "check": ("check", "Decide the properties of a policy in its environment."),
     "invariant": ("invariant", "Find for which bounds a property holds, or an inductive invariant."),
+    "starts": ("starts", "Find from which starts a property is proved, refuted, or open."),
     "optimum": ("optimum", "The best way to choose, state by state, and how far a policy is from it."),
     "shield": ("shield", "Synthesise a program that is proved safe, and a shield for a network."),
     "heatmap": ("heatmap", "Draw the values of all starts as heat maps."),

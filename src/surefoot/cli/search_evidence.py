@@ -14,6 +14,7 @@ from typing import Any
 
 from surefoot.certify.execution.canonical import canonical
 from surefoot.certify.execution.recurrence import recurrence_claim
+from surefoot.certify.process.claim import is_about_graph
 from surefoot.certify.replay import replay, replay_stem
 from surefoot.cli.model import Loaded
 from surefoot.errors import InvalidProblem
@@ -22,10 +23,12 @@ from surefoot.formats.result_json.values import number_from
 from surefoot.problem.parse import parse_term
 from surefoot.problem.problem import Problem
 from surefoot.problem.show import show
+from surefoot.problem.term import disjunction
 from surefoot.transform.discretise import discretise
-from surefoot.transform.obligations import bad_outside, closed, starts_inside
+from surefoot.transform.obligations import bad_outside, closed, starting_in, starts_inside
 from surefoot.transform.tighten import Tighten, parse_tighten
 from surefoot.verdict.verdict import Certificate, Found, Proved, Violated
+from surefoot.verdict.words import counted
 
 Judgement = tuple[str, str]
 Accept = Callable[[Mapping[str, Any]], Judgement]
@@ -90,6 +93,8 @@ class Evidence:
                     return self._tipping_point(artifact)
                 case {"kind": "invariant"} if isinstance(artifact, dict):
                     return self._invariant(artifact)
+                case {"kind": "safe starts"} if isinstance(artifact, dict):
+                    return self._safe_starts(artifact)
                 case _:
                     return "not certified", "`found` carries no evidence that can be checked"
         except (InvalidProblem, KeyError, TypeError) as error:
@@ -102,7 +107,7 @@ class Evidence:
         if artifact["kind"] == "tipping point":
             tighten, value = self._moved(artifact)
             return tighten.at(problem, value), _is_real(artifact["proved"])
-        return problem, any(map(_is_real, artifact["obligations"]))
+        return problem, any(map(_is_real, artifact.get("obligations", ())))
 
     def _moved(self, artifact: Mapping[str, Any]) -> tuple[Tighten, Fraction]:
         """Which bound moves, and the last value at which the property is proved."""
@@ -149,13 +154,45 @@ class Evidence:
                 return words[0], f"{name}: {words[1]}"
         return words[0], f"the three obligations of {artifact['condition']}; the last one is: {words[1]}"
 
+    def _safe_starts(self, artifact: Mapping[str, Any]) -> Judgement:
+        """Every proof is about the problem with the starts of its group, every run begins in one of them."""
+        problem, proved, refuted = self._problem(), 0, 0
+        for group in artifact["groups"]:
+            part = starting_in(problem, parse_term(str(group["condition"])))
+            verdict = verdict_from(group["verdict"], "verdict.artifact.groups")
+            match verdict, group["answer"]:
+                case Violated(), "refuted":
+                    refuted += 1
+                    why = unrefuted(discretise(part)[0], verdict, self.loaded.inputs, self.accept)
+                    if why is not None:
+                        return "rejected", f"a run from {group['condition']} does not replay: {why}"
+                case Proved(certificate), "proved":
+                    proved += 1
+                    words = self._certified(certificate, part, verdict.arithmetic == "proved-real")
+                    if words[0] != "accepted":
+                        return words[0], f"{group['condition']}: {words[1]}"
+                case _, "proved":
+                    return "not certified", f"{group['condition']}: there is no certificate"
+                case _, "refuted":
+                    return "rejected", f"{group['condition']} is refuted without a run"
+        safe = [parse_term(str(g["condition"])) for g in artifact["groups"] if g["answer"] == "proved"]
+        if artifact["condition"] != show(disjunction(tuple(safe))):
+            return "rejected", "the condition is not that of the starts that are proved"
+        told = f"certificates of {counted(proved, 'part')}, runs from {counted(refuted, 'other')}"
+        return "accepted", f"{told}; the numbers of starts were not counted again"
+
     def _problem(self) -> Problem:
         (problem,) = self.loaded.problems.values()
         return problem
 
     def _certified(self, certificate: Certificate, problem: Problem, real: bool) -> Judgement:
-        if not is_about(certificate.content, problem, self.loaded.inputs):
+        content, inputs = certificate.content, self.loaded.inputs
+        if certificate.kind == "graph":
+            same = is_about_graph(content, discretise(problem)[0], inputs)
+        else:
+            same = is_about(content, problem, inputs)
+        if not same:
             return "rejected", "the certificate is about another problem than the result describes"
-        if not real and certificate.content.get("arithmetic") != "float32":
+        if not real and certificate.content.get("arithmetic") == "real":
             return "rejected", "the certificate is about real arithmetic, the result about float32"
         return self.accept(certificate.content)

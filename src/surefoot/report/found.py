@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
+from textwrap import shorten
 
 from surefoot.problem.show import show
 from surefoot.problem.term import Const
-from surefoot.verdict.artifact import AbstractGraph, Invariant, TippingPoint, Trial
-from surefoot.verdict.verdict import Holds, Proved
-from surefoot.verdict.words import counted
+from surefoot.verdict.artifact import (
+    AbstractGraph,
+    Answer,
+    Invariant,
+    SafeStarts,
+    StartGroup,
+    TippingPoint,
+    Trial,
+)
+from surefoot.verdict.verdict import Holds, Proved, Unknown, Violated
+from surefoot.verdict.words import LONGEST, abridged, counted
 
 
 def found_lines(artifact: object) -> list[str]:
-    """The evidence of a tipping point, an invariant or an abstraction, one line each."""
+    """The evidence of a tipping point, an invariant, an abstraction or sorted starts, one line each."""
     match artifact:
         case TippingPoint():
             return _tipping_point(artifact)
@@ -20,6 +29,8 @@ def found_lines(artifact: object) -> list[str]:
             return _invariant(artifact)
         case AbstractGraph():
             return _graph(artifact)
+        case SafeStarts():
+            return [f"{word:<9} {line}" for word, line in starts_told(artifact)]
         case _:
             return []
 
@@ -78,3 +89,46 @@ def _graph(found: AbstractGraph) -> list[str]:
         told = ", ".join(f"{why} {number}" for why, number in sorted(reasons.items()))
         lines.append(f"refined   {counted(len(found.refinements), 'time')}: {told}")
     return lines
+
+
+WORDS: dict[Answer, str] = {"proved": "proved", "refuted": "refuted", "unknown": "open"}
+MOST_GROUPS = 12  # of one kind, in a text
+
+
+def starts_headline(found: SafeStarts) -> str:
+    """How many starts are of which kind."""
+    told = []
+    for answer, word in WORDS.items():
+        number, groups = found.counted(answer), len(found.of(answer))
+        told.append(f"{counted(groups, 'part')} {word}" if number is None else f"{number} {word}")
+    total = "starts" if found.count is None else counted(found.count, "start")
+    return f"{total}: {', '.join(told)}"
+
+
+def starts_told(found: SafeStarts) -> list[tuple[str, str]]:
+    """A line for every group: what is known, of which starts, and why."""
+    lines = []
+    for answer, word in WORDS.items():
+        groups = found.of(answer)
+        for group in groups[:MOST_GROUPS]:
+            number = "" if group.count is None else f"{counted(group.count, 'start')}, "
+            where = shorten(abridged(show(group.condition)), LONGEST)
+            lines.append((word, f"{where} ({number}{_why(group)})"))
+        if len(groups) > MOST_GROUPS:
+            lines.append((word, f"… and {len(groups) - MOST_GROUPS} more parts; --json has them"))
+    return [*lines, ("stopped", found.stopped)] if found.stopped else lines
+
+
+def _why(group: StartGroup) -> str:
+    match group.verdict:
+        case Violated(trace):
+            steps = counted(len(trace.moves), "step")
+            return f"a run of {steps} {'replayed' if group.certified else 'NOT replayed'}"
+        case Proved():
+            return "certificate accepted by the independent checker"
+        case Holds(_, solver):
+            return f"rests on the word of `{solver}`: no certificate"
+        case Unknown(_, detail):
+            return detail
+        case _:
+            return "no answer"

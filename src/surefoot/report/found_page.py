@@ -7,18 +7,20 @@ from html import escape
 
 from surefoot.problem.show import show
 from surefoot.problem.term import Const
-from surefoot.report.found import evidence_of
+from surefoot.report.found import evidence_of, starts_told
 from surefoot.report.plot import verdicts_svg
-from surefoot.verdict.artifact import Invariant, TippingPoint, Trial
+from surefoot.verdict.artifact import Invariant, SafeStarts, TippingPoint, Trial
 
 
 def found_html(artifact: object) -> str:
-    """Tipping points and invariants; anything else has no picture."""
+    """Tipping points, invariants and sorted starts; anything else has no picture."""
     match artifact:
         case TippingPoint():
             return _tipping_point(artifact)
         case Invariant():
             return _invariant(artifact)
+        case SafeStarts():
+            return listed(("answer", "starts"), starts_told(artifact))
         case _:
             return ""
 

@@ -12,9 +12,9 @@ from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Recurs, Within
 from surefoot.problem.semantics import State
 from surefoot.problem.show import show, show_property
-from surefoot.report.found import found_lines
+from surefoot.report.found import found_lines, starts_headline
 from surefoot.report.run_table import number, run_table
-from surefoot.verdict.artifact import Invariant, TippingPoint
+from surefoot.verdict.artifact import Invariant, SafeStarts, TippingPoint
 from surefoot.verdict.verdict import (
     Certificate,
     Estimated,
@@ -86,6 +86,8 @@ def headline(result: Result) -> str:
             return f"found {statement}"
         case Found(Invariant(condition)):
             return f"found the invariant {show(condition)}"
+        case Found(SafeStarts() as sorted_starts):
+            return starts_headline(sorted_starts)
         case Found(artifact):
             return f"found {type(artifact).__name__}"
         case PerStart(table):

@@ -28,6 +28,12 @@ def starts_inside(problem: Problem, invariant: Term) -> Problem:
     return replace(problem, property=Never(~invariant, 0))
 
 
+def starting_in(problem: Problem, part: Term) -> Problem:
+    """The same with fewer starts: those that satisfy a condition as well."""
+    start = conjunction((problem.environment.initial, part))
+    return replace(problem, environment=replace(problem.environment, initial=start))
+
+
 def bad_outside(problem: Problem, invariant: Term) -> Problem:
     """No state that satisfies the invariant is bad."""
     return replace(_from(problem, invariant), property=Never(_bad(problem), 0))

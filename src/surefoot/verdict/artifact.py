@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Literal, TypeAlias
 
 from surefoot.problem.semantics import State
-from surefoot.problem.term import Term
+from surefoot.problem.term import Term, disjunction
 from surefoot.verdict.verdict import Holds, Proved, Reason, Vacuous, Verdict, Violated
 
 Answer: TypeAlias = Literal["proved", "refuted", "vacuous", "unknown"]
@@ -64,6 +64,42 @@ class Invariant:
     condition: Term
     obligations: tuple[Obligation, ...]  # re-checked from scratch
     candidates: tuple[tuple[str, str], ...]  # what was tried, and what became of it
+
+
+@dataclass(frozen=True, slots=True)
+class StartGroup:
+    """Starts that satisfy a condition, with one answer for all of them; a refuted group has a run of one."""
+
+    condition: Term  # besides the start condition
+    verdict: Verdict  # on the problem with these starts only
+    certified: bool
+    count: int | None  # how many starts these are, if that is known
+
+    @property
+    def answer(self) -> Answer:
+        return answered(self.verdict, self.certified)
+
+
+@dataclass(frozen=True, slots=True)
+class SafeStarts:
+    """The starts, sorted by what is known of them; refuted starts may also lie in a group that is open."""
+
+    count: int | None  # of all starts, if that is known
+    groups: tuple[StartGroup, ...]
+    stopped: str = ""  # why something was left open that could have been asked
+
+    def of(self, answer: Answer) -> tuple[StartGroup, ...]:
+        return tuple(g for g in self.groups if g.answer == answer)
+
+    def counted(self, answer: Answer) -> int | None:
+        """How many starts have this answer."""
+        counts = [g.count for g in self.of(answer)]
+        return None if None in counts else sum(c for c in counts if c is not None)
+
+    @property
+    def condition(self) -> Term:
+        """What every start satisfies that is proved to be safe, and no other."""
+        return disjunction(tuple(g.condition for g in self.of("proved")))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,15 @@ from typing import Any
 from surefoot.formats.result_json.values import exact_text, plain, value_to
 from surefoot.problem.semantics import State
 from surefoot.problem.show import show
-from surefoot.verdict.artifact import AbstractGraph, Invariant, Obligation, Split, TippingPoint, Trial
+from surefoot.verdict.artifact import (
+    AbstractGraph,
+    Invariant,
+    Obligation,
+    SafeStarts,
+    Split,
+    TippingPoint,
+    Trial,
+)
 from surefoot.verdict.verdict import Proved, Verdict
 
 Write = Callable[[Verdict], dict[str, Any]]
@@ -23,6 +31,8 @@ def artifact_data(artifact: object, write: Write) -> dict[str, Any]:
             return {"artifact": _invariant(artifact, write)}
         case AbstractGraph():
             return {"artifact": abstract_graph(artifact)}
+        case SafeStarts():
+            return {"artifact": _safe_starts(artifact, write)}
     try:
         return {"artifact": plain(artifact)}
     except TypeError:
@@ -122,4 +132,24 @@ def _split(split: Split) -> dict[str, Any]:
         "pieces": list(split.pieces),
         "graph": None if split.graph is None else abstract_graph(split.graph),
         "inside": list(split.inside),
+    }
+
+
+def _safe_starts(found: SafeStarts, write: Write) -> dict[str, Any]:
+    return {
+        "kind": "safe starts",
+        "condition": show(found.condition),
+        "starts": found.count,
+        "counts": {answer: found.counted(answer) for answer in ("proved", "refuted", "unknown")},
+        "stopped": found.stopped,
+        "groups": [
+            {
+                "answer": group.answer,
+                "condition": show(group.condition),
+                "starts": group.count,
+                "certified": group.certified,
+                "verdict": write(group.verdict),
+            }
+            for group in found.groups
+        ],
     }

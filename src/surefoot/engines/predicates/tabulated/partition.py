@@ -95,7 +95,7 @@ def reach(table: Table, parts: Partition, labels: NDArray[np.int64], unsafe: Mas
     seen[starts] = True
     while frontier.size:
         depth += 1
-        after = np.unique(edges[_ranges(first[frontier], first[frontier + 1]), 2])
+        after = np.unique(edges[ranges_of(first[frontier], first[frontier + 1]), 2])
         frontier = after[~seen[after]]
         seen[frontier] = True
         distance.update(dict.fromkeys(frontier.tolist(), depth))
@@ -106,7 +106,7 @@ def reach(table: Table, parts: Partition, labels: NDArray[np.int64], unsafe: Mas
     return Reached(states, distance, starts, states[broken[states]], edges[seen[edges[:, 0]]])
 
 
-def _ranges(first: Ids, last: Ids) -> Ids:
+def ranges_of(first: Ids, last: Ids) -> Ids:
     """All numbers of many ranges, one range after the other."""
     lengths = last - first
     offsets = np.repeat(first - np.concatenate([[0], np.cumsum(lengths)[:-1]]), lengths)
@@ -152,7 +152,7 @@ def explore(table: Table, usable: Mask | None = None) -> Concrete:
     frontier = table.starts
     reached[frontier] = True
     while frontier.size:
-        out = edges[_ranges(first[frontier], first[frontier + 1])]
+        out = edges[ranges_of(first[frontier], first[frontier + 1])]
         new = out[~reached[table.targets[out]]]
         frontier, places = np.unique(table.targets[new], return_index=True)
         before[frontier] = new[places]

@@ -1,0 +1,79 @@
+"""`surefoot starts MODEL`: the largest safe subset of a start condition."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from surefoot.cli.commands.check import MODEL_OPTIONS
+from surefoot.cli.commands.invariant import one_problem
+from surefoot.cli.engine_options import build_engines, engine_flags
+from surefoot.cli.model import model_flags
+from surefoot.cli.output import check_writable, exit_code, positive, write
+from surefoot.cli.progress import progress
+from surefoot.search import Asking
+from surefoot.search.starts import find_safe_starts
+from surefoot.verdict.artifact import SafeStarts
+from surefoot.verdict.verdict import Found, Holds, Reason, Result, Unknown
+from surefoot.work.budget import Budget
+
+
+@click.command()
+@click.argument("model", metavar="MODEL|STUDY/PROBLEM")
+@click.option("--parts", type=click.IntRange(min=1, max=100_000), default=32, show_default=True, metavar="N",
+              help="Ask about so many parts, where the starts have to be split.")  # fmt: skip
+@model_flags
+@engine_flags
+@click.option("--timeout", type=float, callback=positive, default=60.0, show_default=True, metavar="SECONDS",
+              help="For the whole search; what is known then is reported.")  # fmt: skip
+@click.option("--seed", type=int, default=0, show_default=True)
+@click.option(
+    "--json", "json_path", metavar="FILE|-", help="Write the complete result; - = stdout, nothing else."
+)
+@click.option("--report", metavar="FILE", help="Write the result as one HTML page.")
+@click.option("--quiet", is_flag=True, help="No progress on stderr.")
+def starts(
+    model: str,
+    parts: int,
+    engine_name: str | None,
+    dump_queries: Path | None,
+    timeout: float,
+    seed: int,
+    json_path: str | None,
+    report: str | None,
+    quiet: bool,
+    **options: Any,
+) -> int:
+    """Find out from which starts of MODEL its property holds.
+
+    Where all states fit into a table every start is decided (without --engine, or with `predicates` unless
+    --means cells). Otherwise the starts are asked about as a whole and split where that is not a proof.
+    Exit 0: all are proved, 1: some start is refuted, 3: some are open, none is refuted.
+    """
+    inputs = [Path(model)]
+    check_writable(json_path, inputs)
+    check_writable(report, inputs, "--report")
+    wiring = {name: options.pop(name) for name in MODEL_OPTIONS}
+    name, problem, loaded = one_problem(model, wiring)
+    by_table = engine_name in (None, "predicates") and options.get("means") in (None, "auto", "table")
+    engines = build_engines(engine_name, options, dump_queries)
+    with progress(quiet) as tell:
+        source = {**loaded.source, "property": name}
+        asking = Asking(engines, Budget(timeout, seed, tell), loaded.inputs, source)
+        result = find_safe_starts(problem, asking, parts, by_table)
+    write([(problem, result)], json_path, quiet, report)
+    return code(result)
+
+
+def code(result: Result) -> int:
+    """By the worst group; the word of a solver is no proof."""
+    if not isinstance(result.verdict, Found) or not isinstance(result.verdict.artifact, SafeStarts):
+        return exit_code(result)
+    groups = result.verdict.artifact.groups
+    if any(isinstance(g.verdict, Unknown) and g.verdict.reason is Reason.INTERRUPTED for g in groups):
+        return 130
+    if any(g.answer == "refuted" for g in groups):
+        return 1
+    return 3 if any(g.answer == "unknown" or isinstance(g.verdict, Holds) for g in groups) else 0

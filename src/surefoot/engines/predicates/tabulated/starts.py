@@ -1,0 +1,201 @@
+"""Which starts of a tabulated system are safe: the largest safe subset of its start condition, exactly.
+
+A start from which no bad state can be reached, whatever rounding decides, is safe. One from which a bad state
+is reached along steps that no rounding can prevent, each of which the reference semantics makes as well, is
+refuted. What remains is open: only rounding, or an error of the model, decides there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from surefoot.engines.predicates.graph import as_state, labels_of, trace_along
+from surefoot.engines.predicates.moves import dynamics, scalar_terms
+from surefoot.engines.predicates.tabulated.columns import Mask
+from surefoot.engines.predicates.tabulated.partition import Ids, ranges_of, sure
+from surefoot.engines.predicates.tabulated.table import Indices, Table, size, tabulate
+from surefoot.errors import Unsupported
+from surefoot.problem.environment import Bool
+from surefoot.problem.problem import Problem
+from surefoot.problem.property import Never
+from surefoot.problem.semantics import holds
+from surefoot.problem.term import TRUE, Term, conjunction, disjunction, equal
+from surefoot.verdict.verdict import Trace
+from surefoot.work.budget import Budget
+
+TABULATED = 5_000_000
+MOST_PARTS = 40  # of refuted starts, each with a run
+NEVER, HERE = -2, -1
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Starts that satisfy a condition (and the start condition), all with the same answer."""
+
+    condition: Term
+    count: int
+    trace: Trace | None = None  # from one of them, of refuted ones
+
+
+@dataclass(frozen=True, slots=True)
+class SortedStarts:
+    """All starts: no two parts have one in common."""
+
+    count: int
+    safe: tuple[Part, ...]
+    refuted: tuple[Part, ...]
+    open: tuple[Part, ...]
+
+
+def objection(problem: Problem) -> str | None:
+    """Why its starts cannot be sorted in a table."""
+    if not isinstance(problem.property, Never) or problem.property.steps is not None:
+        return "starts are sorted by what is never met, in runs of any length"
+    if any(len(c.initial) > 1 for c in problem.environment.components):
+        return "a component may start in several locations"
+    try:
+        count = size(dynamics(problem))
+    except Unsupported as why:
+        return str(why)
+    return None if count <= TABULATED else f"there are more than {TABULATED} states"
+
+
+def sorted_starts(problem: Problem, budget: Budget) -> SortedStarts:
+    """Every start with its answer; refuted ones that the budget does not suffice for are open."""
+    model = dynamics(problem)
+    if model.doubts:
+        raise Unsupported("; ".join(model.doubts))
+    table = tabulate(model, budget)
+    starts = table.starts
+    reaching = before(table, table.bad | table.trouble)[starts] != NEVER
+    _, labels = labels_of(model.steps)
+    towards = before(table, table.bad, sure(table, labels))
+    refuted = confirmed(table, starts[towards[starts] != NEVER], towards, budget)
+    unsure = np.setdiff1d(starts[reaching], refuted)
+    bad = []
+    for part, some in divided(table, refuted, np.setdiff1d(starts, refuted)):
+        run = _trace(table, _way(table, int(some[0]), towards), towards)
+        assert isinstance(run, Trace)  # it was made before, step by step
+        bad.append(replace(part, trace=run))
+    safe, left = (together(table, s, np.setdiff1d(starts, s)) for s in (starts[~reaching], unsure))
+    return SortedStarts(len(starts), safe, tuple(bad), left)
+
+
+def before(table: Table, goal: Mask, usable: Mask | None = None) -> Ids:
+    """For every state the first edge of a shortest way to the goal; `HERE` in it, `NEVER` without a way."""
+    edges = np.arange(len(table.sources)) if usable is None else np.flatnonzero(usable)
+    edges = edges[np.argsort(table.targets[edges], kind="stable")]
+    first = np.searchsorted(table.targets[edges], np.arange(len(table) + 1))
+    found = np.full(len(table), NEVER, dtype=np.int64)
+    frontier = np.flatnonzero(goal)
+    found[frontier] = HERE
+    while frontier.size:
+        into = edges[ranges_of(first[frontier], first[frontier + 1])]
+        into = into[found[table.sources[into]] == NEVER]
+        frontier, places = np.unique(table.sources[into], return_index=True)
+        found[frontier] = into[places]
+    return found
+
+
+def confirmed(table: Table, starts: Indices, towards: Ids, budget: Budget) -> Indices:
+    """Those whose run to a bad state the reference semantics makes, step by step; every step is made once."""
+    problem, known = table.dynamics.problem, dict[int, bool]()
+    assert isinstance(problem.property, Never)
+    for number, start in enumerate(starts.tolist()):
+        if budget.spent():
+            break
+        if number % 100 == 0:
+            budget.progress(f"predicates: {number} of {len(starts)} starts replayed")
+        way = _way(table, start, towards, known)
+        if way[-1] not in known:
+            known[way[-1]] = holds(
+                problem, as_state(table.dynamics, table.state(way[-1])), problem.property.bad
+            )
+        good = known[way[-1]] and isinstance(_trace(table, way, towards), Trace)
+        known.update(dict.fromkeys(way[:-1], good))
+    return np.array([s for s in starts.tolist() if known.get(s)], dtype=np.int64)
+
+
+def _way(table: Table, start: int, towards: Ids, known: Container[int] = ()) -> list[int]:
+    """The states on the way to the goal, or to one that is known."""
+    way = [start]
+    while way[-1] not in known and towards[way[-1]] != HERE:
+        way.append(int(table.targets[towards[way[-1]]]))
+    return way
+
+
+def _trace(table: Table, way: Sequence[int], towards: Ids) -> Trace | str:
+    steps = [table.dynamics.steps[int(table.steps[towards[s]])] for s in way[:-1]]
+    return trace_along(table.dynamics, [table.state(s) for s in way], steps)
+
+
+def divided(table: Table, some: Indices, others: Indices) -> Iterator[tuple[Part, Indices]]:
+    """Parts with conditions that these starts satisfy, and none of the others; the last one has the rest."""
+    places, against = _places(table, some), _places(table, others)
+    boxes = list(apart(places, against))
+    groups = [[box] for box in boxes]
+    if len(boxes) > MOST_PARTS:
+        groups = [*groups[: MOST_PARTS - 1], boxes[MOST_PARTS - 1 :]]
+    for group in groups:
+        mine = some[np.concatenate(group)]
+        yield Part(_one_of(table, places, group, against), len(mine)), mine
+
+
+def together(table: Table, some: Indices, others: Indices) -> tuple[Part, ...]:
+    """All of these starts as one part, by what they have or by what the others have, whichever is shorter."""
+    places, against = _places(table, some), _places(table, others)
+    mine, theirs = list(apart(places, against)), list(apart(against, places))
+    if not len(some):
+        return ()
+    if not len(others):
+        return (Part(TRUE, len(some)),)
+    if len(theirs) < len(mine):
+        return (Part(~_one_of(table, against, theirs, places), len(some)),)
+    return (Part(_one_of(table, places, mine, against), len(some)),)
+
+
+def _places(table: Table, states: Indices) -> Indices:
+    """The scalars of states, counted from the least value of each."""
+    found: Indices = np.stack(np.unravel_index(states, tuple(map(len, table.ranges))), axis=1)
+    return found
+
+
+def _one_of(table: Table, places: Indices, groups: Sequence[Indices], others: Indices) -> Term:
+    everything = np.concatenate([places, others])
+    return disjunction(tuple(_condition(table, places[rows], everything) for rows in groups))
+
+
+def apart(places: Indices, against: Indices) -> Iterator[Indices]:
+    """Numbers of rows, in groups whose boxes have none of the others in them: halved until that is so."""
+    todo = [np.arange(len(places))] if len(places) else []
+    while todo:
+        rows = todo.pop()
+        low, high = places[rows].min(axis=0), places[rows].max(axis=0)
+        if not ((against >= low) & (against <= high)).all(axis=1).any():
+            yield rows
+            continue
+        axis = int(np.argmax(high - low))
+        below = places[rows, axis] <= (low[axis] + high[axis]) // 2
+        todo += [rows[~below], rows[below]]
+
+
+def _condition(table: Table, mine: Indices, everything: Indices) -> Term:
+    """The box around these starts; bounds that all starts keep are left out."""
+    parts: list[Term] = []
+    named = scalar_terms(table.dynamics.layout)
+    for axis, (name, kind) in enumerate(table.dynamics.layout.kinds.items()):
+        low, high = int(mine[:, axis].min()), int(mine[:, axis].max())
+        least, most = int(everything[:, axis].min()), int(everything[:, axis].max())
+        begin = table.ranges[axis].start
+        if isinstance(kind, Bool):
+            if low == high and least != most:
+                parts.append(named[name] if low else ~named[name])
+        elif low == high and least != most:
+            parts.append(equal(named[name], low + begin))
+        else:
+            parts += [named[name] >= low + begin] if low > least else []
+            parts += [named[name] <= high + begin] if high < most else []
+    return conjunction(tuple(parts)) if parts else TRUE

@@ -1,0 +1,268 @@
+"""Which starts are safe: the largest subset of a start condition for which a property is proved.
+
+Where all states fit into a table every start is decided at once (`engines/predicates/tabulated/starts`), and
+one certificate covers all that are safe. Otherwise the box of starts is asked about as a whole, and halved
+wherever the answer is not a proof, until parts or time run out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from heapq import heappop, heappush
+from math import prod
+from typing import Any
+
+from surefoot.certify.evidence import certify
+from surefoot.certify.replay import replay
+from surefoot.engines.predicates.tabulated.starts import Part, objection, sorted_starts
+from surefoot.engines.predicates.tabulated.table import OutOfTime
+from surefoot.errors import Unsupported
+from surefoot.problem.environment import Array, Bool, Int, Kind, Real
+from surefoot.problem.problem import Problem
+from surefoot.problem.term import TRUE, Apply, Const, Op, Term, Var, conjunction
+from surefoot.search import Asking
+from surefoot.transform.discretise import discretise
+from surefoot.transform.obligations import starting_in
+from surefoot.verdict.artifact import SafeStarts, StartGroup
+from surefoot.verdict.verdict import (
+    Argument,
+    Certificate,
+    Found,
+    Holds,
+    Proved,
+    Reason,
+    Result,
+    Unknown,
+    Vacuous,
+    Violated,
+)
+from surefoot.work.budget import Budget
+
+LEAST_SECONDS = 2.0  # for one part
+SHARE = 4  # of the time that is left, one of so many parts goes to the next question
+BY_TABLE = "starts sorted in a table of all states"
+
+
+def find_safe_starts(problem: Problem, asking: Asking, parts: int = 32, by_table: bool = True) -> Result:
+    """Which starts are proved safe, which are refuted, which are open."""
+    executed, _ = discretise(problem)
+    if by_table and objection(executed) is None:
+        try:
+            return _tabulated(problem, executed, asking)
+        except (OutOfTime, Unsupported):  # then it is split
+            pass
+    return _split(problem, asking, parts)
+
+
+def _tabulated(problem: Problem, executed: Problem, asking: Asking) -> Result:
+    found = sorted_starts(executed, asking.budget)
+    if not found.count:
+        return asking.result(problem, Vacuous("there is no start state"), False, BY_TABLE)
+    groups = [_safe(executed, part, asking) for part in found.safe]
+    for part in found.refuted:
+        assert part.trace is not None
+        shown = replay(executed, part.trace) is None
+        groups.append(StartGroup(part.condition, Violated(part.trace), shown, part.count))
+    why = "only rounding or an error of the model decides, or the budget ended"
+    groups += [StartGroup(p.condition, Unknown(Reason.NUMERICS, why), False, p.count) for p in found.open]
+    certificate = next((_certificate(g) for g in groups if _certificate(g) is not None), None)
+    return _result(problem, SafeStarts(found.count, tuple(groups)), certificate, asking, BY_TABLE)
+
+
+def _safe(executed: Problem, part: Part, asking: Asking) -> StartGroup:
+    """The checker visits everything that can be reached from these starts."""
+    holds = Holds(None, "predicates", as_asked=True, argument=Argument("graph", 0))
+    restricted = starting_in(executed, part.condition)
+    shown = certify(restricted, holds, "predicates", {}, asking.inputs, asking.rest())
+    return StartGroup(part.condition, shown.verdict, shown.certified, part.count)
+
+
+def _certificate(group: StartGroup) -> Certificate | None:
+    return group.verdict.certificate if isinstance(group.verdict, Proved) else None
+
+
+def _result(
+    problem: Problem, found: SafeStarts, certificate: Certificate | None, asking: Asking, how: str
+) -> Result:
+    certified = all(g.certified for g in found.groups if g.answer in ("proved", "refuted"))
+    return asking.result(problem, Found(found, certificate), certified, how)
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """The range of one variable in a part of the starts; truth values are 0 and 1."""
+
+    name: str
+    low: Fraction
+    high: Fraction
+    kind: Bool | Int | Real
+
+    @property
+    def whole(self) -> bool:
+        return not isinstance(self.kind, Real)
+
+    def condition(self) -> tuple[Term, ...]:
+        if isinstance(self.kind, Bool):
+            return () if self.low < self.high else (Var(self.name) if self.low else ~Var(self.name),)
+        low, high = (Const(int(e) if e.denominator == 1 else e) for e in (self.low, self.high))
+        if self.low == self.high:
+            return (Apply(Op.EQ, (Var(self.name), low)),)
+        return (low <= Var(self.name), Var(self.name) <= high)
+
+    def halves(self) -> tuple[Side, Side]:
+        middle = (self.low + self.high) / 2
+        if self.whole:
+            below = Fraction(middle.numerator // middle.denominator)
+            return replace(self, high=below), replace(self, low=below + 1)
+        return replace(self, high=middle), replace(self, low=middle)
+
+
+def _split(problem: Problem, asking: Asking, parts: int) -> Result:
+    """Ask about a box of starts; where that is not proved, about its halves, the largest ones first."""
+    whole = tuple(_sides(problem))
+    exact = _is_box(problem, whole)
+    waiting: list[tuple[float, int, tuple[Side, ...]]] = [(0.0, 0, whole)]
+    groups: list[StartGroup] = []
+    asked, stopped, engine = 0, "", ""
+    while waiting:
+        depth, _, sides = heappop(waiting)
+        changed = _changed(sides, whole)
+        if asked >= parts or asking.budget.spent():
+            stopped = stopped or ("there are enough parts" if asked >= parts else "the budget ended")
+            groups.append(_open(changed, stopped, _count(sides, exact)))
+            continue
+        asked += 1
+        asking.budget.progress(f"starts: {asked} parts asked, {len(waiting)} waiting")
+        seconds = max(LEAST_SECONDS, asking.budget.remaining() / SHARE)
+        budget = Budget(min(seconds, asking.budget.remaining()), asking.budget.seed, asking.budget.progress)
+        result = asking.decide(starting_in(problem, changed), budget)
+        engine = engine or result.engine
+        group = StartGroup(changed, result.verdict, result.certified, _count(sides, exact))
+        if isinstance(result.verdict, Unknown) and result.verdict.reason is Reason.INTERRUPTED:
+            groups.append(group)
+            stopped, parts = "it was interrupted", asked
+            continue
+        if group.answer == "vacuous":
+            continue
+        longest = max(range(len(sides)), key=lambda i: _length(sides[i], whole[i]), default=None)
+        single = longest is None or sides[longest].low == sides[longest].high
+        if group.answer == "proved":
+            groups.append(group)
+            continue
+        if isinstance(result.verdict, Violated):
+            groups.append(replace(group, condition=_first(problem, result.verdict), count=1))
+        if longest is None or single:
+            if not (isinstance(result.verdict, Violated) and _is_one(problem, sides)):
+                groups.append(_open(changed, "it is not split any further", _count(sides, exact)))
+            continue
+        for number, half in enumerate(sides[longest].halves()):
+            heappush(
+                waiting, (depth + 1, 2 * asked + number, (*sides[:longest], half, *sides[longest + 1 :]))
+            )
+    how = f"starts split, {asked} parts asked: {engine}"
+    if not groups:
+        return asking.result(problem, Vacuous("there is no start state"), False, how)
+    total = _count(whole, exact)
+    found = SafeStarts(total, tuple(_distinct(groups)), stopped)
+    return _result(problem, found, next(filter(None, map(_certificate, groups)), None), asking, how)
+
+
+def _distinct(groups: list[StartGroup]) -> Iterator[StartGroup]:
+    """A start may be found again when a half is asked about."""
+    seen: set[Term] = set()
+    for group in groups:
+        if group.answer != "refuted" or group.condition not in seen:
+            yield group
+        seen.add(group.condition)
+
+
+def _open(condition: Term, why: str, count: int | None) -> StartGroup:
+    return StartGroup(condition, Unknown(Reason.INCOMPLETE, why), False, count)
+
+
+def _first(problem: Problem, violated: Violated) -> Term:
+    """The start of a run, in all of its variables."""
+    state = violated.trace.states[0]
+    return conjunction(
+        tuple(c for v in problem.environment.variables for c in _equals(Var(v.name), v.kind, state[v.name]))
+    )
+
+
+def _equals(name: Term, kind: Kind, value: Any) -> tuple[Term, ...]:
+    match kind:
+        case Bool():
+            return (name if value else ~name,)
+        case Array(element):
+            return tuple(c for i, v in enumerate(value) for c in _equals(name[i], element, v))
+        case _:
+            return (Apply(Op.EQ, (name, Const(value if isinstance(value, int) else Fraction(value)))),)
+
+
+def _sides(problem: Problem) -> Iterator[Side]:
+    """Declared ranges, narrowed by bounds that the start condition states of single variables."""
+    for variable in problem.environment.variables:
+        match variable.kind:
+            case Bool():
+                low, high = Fraction(0), Fraction(1)
+            case Int(int() as least, int() as most):
+                low, high = Fraction(least), Fraction(most)
+            case Real(least, most) if least is not None and most is not None:
+                low, high = Fraction(least), Fraction(most)
+            case _:
+                continue
+        for name, above, below in filter(None, map(_bound, _conjuncts(problem.environment.initial))):
+            if name == variable.name:
+                low = low if above is None else max(low, above)
+                high = high if below is None else min(high, below)
+        if low <= high:
+            yield Side(variable.name, low, high, variable.kind)
+
+
+def _is_one(problem: Problem, sides: tuple[Side, ...]) -> bool:
+    """Can there be no more than one start in a box of single values?"""
+    world = problem.environment
+    return len(sides) == len(world.variables) and all(len(c.initial) == 1 for c in world.components)
+
+
+def _conjuncts(term: Term) -> tuple[Term, ...]:
+    if isinstance(term, Apply) and term.op is Op.AND:
+        return tuple(c for part in term.args for c in _conjuncts(part))
+    return () if term == TRUE else (term,)
+
+
+def _bound(term: Term) -> tuple[str, Fraction | None, Fraction | None] | None:
+    """`x <= 3`, `3 <= x` or `x = 3` as a range of x."""
+    match term:
+        case Apply(Op.LE, (Var(name), Const(value))) if not isinstance(value, bool):
+            return name, None, Fraction(value)
+        case Apply(Op.LE, (Const(value), Var(name))) if not isinstance(value, bool):
+            return name, Fraction(value), None
+        case Apply(Op.EQ, (Var(name), Const(value))) if not isinstance(value, bool):
+            return name, Fraction(value), Fraction(value)
+        case _:
+            return None
+
+
+def _is_box(problem: Problem, sides: tuple[Side, ...]) -> bool:
+    """Are the starts all whole points of the box?"""
+    world = problem.environment
+    stated = all(_bound(c) is not None for c in _conjuncts(world.initial))
+    return stated and _is_one(problem, sides) and all(s.whole for s in sides)
+
+
+def _count(sides: tuple[Side, ...], exact: bool) -> int | None:
+    return prod(int(s.high - s.low) + 1 for s in sides) if exact else None
+
+
+def _length(side: Side, whole: Side) -> Fraction:
+    """Relative to the whole side."""
+    return (side.high - side.low) / (whole.high - whole.low) if whole.high > whole.low else Fraction(0)
+
+
+def _changed(sides: tuple[Side, ...], whole: tuple[Side, ...]) -> Term:
+    parts = tuple(
+        c for side, all_of_it in zip(sides, whole, strict=True) if side != all_of_it for c in side.condition()
+    )
+    return conjunction(parts) if parts else TRUE

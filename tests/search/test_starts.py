@@ -1,0 +1,128 @@
+"""Which starts are safe: sorted in a table, or by splitting; against a search through all states."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from tests.engines.predicates.end_cells import SMALL, race, slow_driver
+from tests.engines.predicates.wide_systems import PLACE, braking
+from tests.laws.automata_networks import automata_network
+from tests.laws.brute_force import truth
+
+from surefoot.certify.replay import replay
+from surefoot.engines.bmc import Bmc
+from surefoot.engines.explicit import Explicit
+from surefoot.engines.predicates import Predicates
+from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
+from surefoot.problem.meaning.evaluate import evaluate
+from surefoot.problem.meaning.simulate import initial_states
+from surefoot.problem.problem import Problem
+from surefoot.problem.property import Never
+from surefoot.problem.semantics import State
+from surefoot.problem.term import FALSE, Term, Var, conjunction, equal
+from surefoot.search import Asking
+from surefoot.search.starts import find_safe_starts
+from surefoot.verdict.artifact import SafeStarts
+from surefoot.verdict.verdict import Found, Holds, Proved, Vacuous, Violated
+from surefoot.work.budget import Budget
+
+
+def sorted_by(problem: Problem, asking: Asking, parts: int = 32, by_table: bool = True) -> SafeStarts:
+    verdict = find_safe_starts(problem, asking, parts, by_table).verdict
+    assert isinstance(verdict, Found)
+    assert isinstance(verdict.artifact, SafeStarts)
+    return verdict.artifact
+
+
+def only(problem: Problem, state: State) -> Problem:
+    """The problem with one start."""
+    parts: list[Term] = []
+    for variable in problem.environment.variables:
+        name, value = Var(variable.name), state[variable.name]
+        parts.append((name if value else ~name) if isinstance(value, bool) else equal(name, value))
+    return replace(problem, environment=replace(problem.environment, initial=conjunction(tuple(parts))))
+
+
+def compare(problem: Problem, found: SafeStarts) -> int:
+    """Every start satisfies the condition of a group, and no answer contradicts the truth."""
+    decided = 0
+    for state in initial_states(problem.environment, 1000):
+        answers = {g.answer for g in found.groups if evaluate(g.condition, state)}
+        assert answers
+        assert not {"proved", "refuted"} <= answers
+        true = truth(only(problem, state))
+        assert "proved" not in answers or true == "holds"
+        assert "refuted" not in answers or true == "violated"
+        decided += bool(answers & {"proved", "refuted"})
+    return decided
+
+
+def wider(problem: Problem) -> Problem:
+    return replace(problem, environment=replace(problem.environment, initial=Var("x") >= 0))
+
+
+@pytest.mark.parametrize("seed", range(14))
+def test_no_start_is_sorted_wrongly(seed: int) -> None:
+    problem = wider(automata_network(seed))
+    found = sorted_by(problem, Asking(budget=Budget(60)))
+    count = len(list(initial_states(problem.environment, 1000)))
+    decided = compare(problem, found)
+    assert found.count == count
+    assert sum(g.count or 0 for g in found.groups) == count
+    assert decided == (found.counted("proved") or 0) + (found.counted("refuted") or 0)
+    for group in found.of("refuted"):
+        assert isinstance(group.verdict, Violated)
+        assert replay(problem, group.verdict.trace) is None
+        assert evaluate(group.condition, group.verdict.trace.states[0])
+    assert all(isinstance(g.verdict, Proved) and g.certified for g in found.of("proved"))
+
+
+@pytest.mark.parametrize("seed", [1, 2, 4])
+def test_splitting_finds_no_other_answers(seed: int) -> None:
+    problem = wider(automata_network(seed))
+    found = sorted_by(problem, Asking(Explicit(), Budget(60)), parts=40, by_table=False)
+    compare(problem, found)
+
+
+def test_a_race_from_everywhere() -> None:
+    starts = [(x, y, dx, 0) for x in range(5) for y in (1, 2) for dx in (-1, 0, 1) if (x, y) != (3, 2)]
+    problem = race(SMALL, starts, slow_driver(), speed=1)
+    found = sorted_by(problem, Asking(budget=Budget(60)))
+    assert found.count == len(starts)
+    assert found.counted("proved")
+    assert found.counted("refuted")
+    assert compare(problem, found) == len(starts) - (found.counted("unknown") or 0)
+
+
+def test_starts_of_a_wide_system_are_split() -> None:
+    """10^12 states: a wagon that begins beyond the line where it would brake passes the end."""
+    problem = braking(PLACE > 905_000)
+    start = (PLACE >= 904_000) & (PLACE <= 906_000) & equal(Var("speed"), 0)
+    still = replace(problem, environment=replace(problem.environment, initial=start))
+    found = sorted_by(still, Asking((Predicates(), Bmc()), Budget(60)), parts=4)
+    assert found.of("refuted")
+    assert found.stopped or found.of("proved")
+    for group in found.of("refuted"):
+        assert isinstance(group.verdict, Violated)
+        assert replay(still, group.verdict.trace) is None
+    for group in found.of("proved"):
+        assert isinstance(group.verdict, Proved | Holds)
+
+
+def test_without_a_start() -> None:
+    problem = automata_network(0)
+    empty = replace(problem, environment=replace(problem.environment, initial=FALSE))
+    assert isinstance(find_safe_starts(empty, Asking(budget=Budget(60))).verdict, Vacuous)
+
+
+def test_a_spent_budget_leaves_starts_open() -> None:
+    x = Var("x")
+    up = Edge("here", None, x < 9, outcomes=(Outcome(updates=(Update(x, x + 1),)),))
+    world = Environment(
+        "up", (Variable("x", Int(0, 9)),), x >= 0, (Component("c", (up,), ("here",), ("here",)),)
+    )
+    found = sorted_by(Problem("up", world, None, Never(x > 8)), Asking(budget=Budget(0.0)))
+    assert found.count == 10
+    assert found.counted("unknown") == 10
+    assert found.stopped
