@@ -81,3 +81,19 @@ def test_an_interruption_keeps_what_there_is(
     assert "interrupted" in out
     assert not target.exists()
     assert "not written" in err
+
+
+def test_actions_of_a_finite_system(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    guard, proof, told = tmp_path / "guard.py", tmp_path / "proof.json", tmp_path / "told.json"
+    files = ["--python", str(guard), "--c", str(tmp_path / "guard"), "--certificate", str(proof)]
+    assert run(["shield", "racetrack/never-crashes", "--quiet", *files, "--json", str(told)]) == 0
+    out = capsys.readouterr().out
+    assert "anybody      never bad, proved" in out
+    assert "3 of 3 kept safe with probability 1" in out
+    assert check(json.loads(proof.read_text())).accepted
+    facts = json.loads(told.read_text())
+    assert facts["certified"] is True
+    assert len(facts["tree"]["column"]) == len(facts["tree"]["limit"])
+    assert "action_masks" in guard.read_text()
+    assert run(["shield", "racetrack/never-crashes", "--quiet", "--bound", "2"]) == 2
+    assert "`2` is not a number above 0 and up to 1" in capsys.readouterr().err

@@ -10,7 +10,7 @@ import pytest
 
 gymnasium = pytest.importorskip("gymnasium")
 
-from surefoot.integrations.shield import Shielded  # noqa: E402
+from surefoot.integrations.shield import Masked, Shielded  # noqa: E402
 
 
 class Line(gymnasium.Env):  # type: ignore[misc]
@@ -63,3 +63,53 @@ def test_misuse_is_refused() -> None:
     discrete.action_space = gymnasium.spaces.Discrete(2)
     with pytest.raises(TypeError, match="Box"):
         Shielded(discrete, guard)
+
+
+class Corridor(gymnasium.Env):  # type: ignore[misc]
+    """Places 0 to 4; the last one is bad."""
+
+    observation_space = gymnasium.spaces.Box(0, 4, (1,), np.int64)
+    action_space = gymnasium.spaces.Discrete(2, start=1)
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
+        super().reset(seed=seed)
+        self.place = 2
+        return np.array([self.place]), {}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        self.place = max(0, self.place + (1 if action == 2 else -1))
+        return np.array([self.place]), 0.0, self.place == 4, False, {}
+
+
+class Module:
+    """What a module of `surefoot shield --python` has."""
+
+    ACTIONS = ("right", "left")
+
+    @staticmethod
+    def action_masks(state: Sequence[int]) -> list[bool]:
+        return [state[0] < 3, True]
+
+    @staticmethod
+    def step(state: Sequence[int], proposed: str) -> tuple[str, int]:
+        return (proposed, 0) if proposed == "left" or state[0] < 3 else ("left", 1)
+
+
+def test_masks_and_actions_that_are_replaced() -> None:
+    env = Masked(Corridor(), Module, names=("left", "right"))
+    with pytest.raises(RuntimeError, match="reset"):
+        env.action_masks()
+    env.reset()
+    assert env.action_masks().tolist() == [True, True]
+    *_, info = env.step(2)
+    assert info["shield"]["intervened"] == 0
+    assert env.action_masks().tolist() == [True, False]
+    observation, _, ended, _, info = env.step(2)
+    assert (observation.tolist(), ended) == ([2], False)
+    assert info["shield"]["proposed"] == "right"
+    assert info["shield"]["applied"] == "left"
+    assert info["shield"]["interventions"] == 1
+    with pytest.raises(ValueError, match="2 actions"):
+        Masked(Corridor(), Module, names=("left",))
+    with pytest.raises(TypeError, match="Discrete"):
+        Masked(Line(), Module)

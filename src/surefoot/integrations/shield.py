@@ -64,3 +64,59 @@ class Shielded(gymnasium.Wrapper[Any, Any, Any, Any]):
 
     def _state(self, observation: Any) -> tuple[float, ...]:
         return tuple(float(v) for v in (np.ravel if self.state_of is None else self.state_of)(observation))
+
+
+class Masked(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """A shield of actions: `module` is what `surefoot shield MODEL --python` wrote for a finite system.
+
+    Action i of the environment is `module.ACTIONS[i]`, or the one that `names[i]` names. `action_masks` is
+    what maskable learners ask for; who ignores it has actions that are not permitted replaced.
+    """
+
+    def __init__(
+        self,
+        env: Any,
+        module: Any,
+        state_of: Callable[[Any], Sequence[int]] | None = None,
+        names: Sequence[str] | None = None,
+    ) -> None:
+        super().__init__(env)
+        if not isinstance(env.action_space, gymnasium.spaces.Discrete):
+            raise TypeError("a shield of actions needs an action space that is Discrete")
+        self.names = tuple(module.ACTIONS if names is None else names)
+        if sorted(self.names) != sorted(module.ACTIONS) or len(self.names) != env.action_space.n:
+            raise ValueError(f"the environment's {env.action_space.n} actions are not {module.ACTIONS}")
+        self.module, self.state_of = module, state_of
+        self.first = int(env.action_space.start)
+        self.state: tuple[int, ...] | None = None
+        self.counts = {"steps": 0, "interventions": 0, "outside": 0}
+
+    def reset(self, **options: Any) -> tuple[Any, dict[str, Any]]:
+        observation, info = self.env.reset(**options)
+        self.state = self._state(observation)
+        self.counts = dict.fromkeys(self.counts, 0)
+        return observation, info
+
+    def action_masks(self) -> Any:
+        """Which actions are permitted now, in the order of the environment."""
+        if self.state is None:
+            raise RuntimeError("reset the environment first")
+        by_name = dict(zip(self.module.ACTIONS, self.module.action_masks(self.state), strict=True))
+        return np.array([by_name[name] for name in self.names], dtype=np.bool_)
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+        """Take the action, or the safest one in its place."""
+        if self.state is None:
+            raise RuntimeError("reset the environment first")
+        proposed = self.names[int(action) - self.first]
+        taken, intervened = self.module.step(self.state, proposed)
+        observation, reward, terminated, truncated, info = self.env.step(self.first + self.names.index(taken))
+        self.state = self._state(observation)
+        self.counts["steps"] += 1
+        self.counts["interventions"] += intervened > 0
+        self.counts["outside"] += intervened == 2
+        told = {"proposed": proposed, "applied": taken, "intervened": intervened, **self.counts}
+        return observation, reward, terminated, truncated, {**info, "shield": told}
+
+    def _state(self, observation: Any) -> tuple[int, ...]:
+        return tuple(int(v) for v in (np.ravel if self.state_of is None else self.state_of)(observation))

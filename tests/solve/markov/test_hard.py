@@ -69,3 +69,21 @@ def test_no_time() -> None:
     goal = np.arange(len(rows)) == 100
     with pytest.raises(Undecided):
         solve(process(rows, [0]), Until("max", ~goal, goal), seconds_left=lambda: 0.0)
+
+
+@pytest.mark.parametrize("bits", [60, 90, 120])
+def test_no_bound_exceeds_one(bits: int) -> None:
+    """State 0 is sure to reach the goal, and may go where only almost everything does: 1 bounds it too."""
+    little = Fraction(1, 2**bits)
+    rows: Rows = [
+        [[(1, 3, 0)], [(HALF, 1, 0), (HALF, 2, 0)]],
+        [[(HALF, 2, 0), (HALF - little, 3, 0), (little, 4, 0)], [(HALF, 1, 0), (HALF, 2, 0)]],
+        [[(Fraction(1, 3), 1, 0), (Fraction(2, 3) - little, 3, 0), (little, 4, 0)]],
+        [],
+        [],
+    ]
+    markov = process(rows, [0])
+    goal = np.array([False, False, False, True, False])
+    answer = solve(markov, Until("max", ~goal, goal))
+    assert all(low <= high <= answer.scale for low, high in zip(answer.low, answer.high, strict=True))
+    assert answer.low[0] == answer.high[0] == answer.scale

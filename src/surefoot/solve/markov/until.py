@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from surefoot.query.markov import Answer, Until
@@ -44,4 +46,6 @@ def until(graph: Graph, asked: Until, wish: Wish) -> Answer:
         rank,
         step,
     )
-    return optimum(question, wish, scheduler, np.zeros(markov.states, dtype=np.bool_))
+    found = optimum(question, wish, scheduler, np.zeros(markov.states, dtype=np.bool_))
+    # Bounds above 1 by a hair are still bounds, but not beside states whose bound is exactly 1.
+    return replace(found, high=np.minimum(found.high, found.scale))

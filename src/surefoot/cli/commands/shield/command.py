@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import sys
+from fractions import Fraction
 from pathlib import Path
 from time import process_time
 from typing import Any
@@ -13,6 +14,13 @@ import click
 
 from surefoot.cli.commands.check import MODEL_OPTIONS
 from surefoot.cli.commands.invariant import one_problem
+from surefoot.cli.commands.shield.actions import (
+    facts_of_actions,
+    make_of_actions,
+    moved_by_actions,
+    words_of_actions,
+    write_actions,
+)
 from surefoot.cli.commands.shield.campaign import Size, campaign_facts, campaign_text, measured
 from surefoot.cli.commands.shield.made import Made, make
 from surefoot.cli.commands.shield.pictures import made_scene, shield_page
@@ -35,6 +43,17 @@ def degrees(_: click.Context, option: click.Parameter, given: str) -> tuple[int,
     return found
 
 
+def share(_: click.Context, option: click.Parameter, given: str) -> Fraction:
+    """`0.99` or `99/100`: more than 0, at most 1."""
+    try:
+        found = Fraction(given)
+    except (ValueError, ZeroDivisionError):
+        found = Fraction(0)
+    if not 0 < found <= 1:
+        raise click.BadParameter(f"`{given}` is not a number above 0 and up to 1", param=option)
+    return found
+
+
 @click.command()
 @click.argument("model", metavar="MODEL|STUDY/PROBLEM")
 @model_flags
@@ -42,6 +61,8 @@ def degrees(_: click.Context, option: click.Parameter, given: str) -> tuple[int,
               help="Degrees of the barriers, in the order in which they are tried.")  # fmt: skip
 @click.option("--timeout", type=float, callback=positive, default=120.0, show_default=True, metavar="SECONDS",
               help="For the synthesis; what is found by then is certified and reported.")  # fmt: skip
+@click.option("--bound", callback=share, default="1", show_default=True, metavar="0.99",
+              help="Of actions: how probable safety must stay after a permitted one.")  # fmt: skip
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option("--runs", type=click.IntRange(0, 1_000_000), default=0, show_default=True,
               help="Simulate so many runs: with and without shield, baselines, adversaries.")  # fmt: skip
@@ -59,6 +80,7 @@ def shield(
     model: str,
     tried: tuple[int, ...],
     timeout: float,
+    bound: Fraction,
     seed: int,
     runs: int,
     steps: int,
@@ -74,6 +96,9 @@ def shield(
     state, until they cover the starts; and a shield that overrules whoever proposes controls where they are
     not seen to lead into such a set. If MODEL has a network, the program imitates it where it can.
 
+    In a system with finitely many states that is moved by actions: find which actions may be permitted where,
+    and which are the safest.
+
     Exit 0: every start is covered and the certificate accepted, 3: a part of them or nothing, 130:
     interrupted, with what was found.
     """
@@ -85,6 +110,18 @@ def shield(
         raise InvalidProblem(f"`{python_path}` is no Python module", fix="end it with .py", where="--python")
     name, problem, loaded = one_problem(model, {name: options.pop(name) for name in MODEL_OPTIONS})
     began = process_time()
+    if moved_by_actions(problem):
+        with progress(quiet) as tell:
+            found = make_of_actions(problem, bound, Budget(timeout, seed, tell))
+        source = {**loaded.source, "property": name}
+        seconds = process_time() - began
+        if json_path != "-":
+            print(words_of_actions(found, seconds))
+        write_actions(found, certificate, python_path, c_prefix, quiet)
+        if json_path is not None:
+            text = json.dumps(facts_of_actions(found, seconds, source, loaded.inputs), indent=1) + "\n"
+            sys.stdout.write(text) if json_path == "-" else write_file(Path(json_path), text)
+        return 0 if found.accepted else 3
     with progress(quiet) as tell:
         made = make(problem, tried, Budget(timeout, seed, tell))
         seconds = process_time() - began

@@ -1,0 +1,176 @@
+"""`surefoot shield MODEL` for systems with finitely many states: permitted actions and the safest ones."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path as File
+from typing import Any
+
+from surefoot.cli.output import write_certificate, write_file
+from surefoot.compile.source import c_actions, python_actions
+from surefoot.engines.explicit.engine import Explicit
+from surefoot.engines.shield.finite import FiniteShield, finite_shield
+from surefoot.engines.shield.finite.arena import bad_of, is_finite
+from surefoot.engines.shield.finite.table import examples_of, table_of
+from surefoot.engines.shield.finite.tree import size
+from surefoot.problem.problem import Problem
+from surefoot.problem.property import Never, Path, Probability
+from surefoot.problem.show import show, show_property
+from surefoot.run import verify
+from surefoot.verdict.verdict import Exact, Proved, Result
+from surefoot.work.budget import Budget
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MadeOfActions:
+    """`anybody`: about whoever acts behind the shield. `alone`, `behind`: the model's own policy."""
+
+    shield: FiniteShield
+    bound: Fraction
+    anybody: Result
+    alone: Result | None
+    behind: Result | None
+
+    @property
+    def kept(self) -> tuple[int, int]:
+        """How many starts the safest actions keep as safe as asked for, of how many."""
+        initial = self.shield.arena.markov.initial
+        return int(self.shield.safest.kept[initial].sum()), len(initial)
+
+    @property
+    def accepted(self) -> bool:
+        return self.anybody.certified and self.kept[0] == self.kept[1]
+
+    def promise(self) -> str:
+        if self.bound == 1 and isinstance(self.anybody.verdict, Proved):
+            return f"Proved: from every start, whoever acts, never {show(bad_of(self.shield.problem))}."
+        bad = show(bad_of(self.shield.problem))
+        return (
+            "Computed exactly, not certified: after every permitted action, taking the safest ones from then "
+            f"on avoids {bad} with probability {self.bound} or more."
+        )
+
+
+def moved_by_actions(problem: Problem) -> bool:
+    """Finitely many states and no controls."""
+    environment = problem.environment
+    return not environment.controls and environment.flow is None and is_finite(environment)
+
+
+def make_of_actions(problem: Problem, bound: Fraction, budget: Budget) -> MadeOfActions:
+    """The shield, what is proved about everybody, and about the policy of the model with and without it."""
+    shield = finite_shield(problem, 1 - bound, budget)
+    asked = _asked(problem, bound)
+    anybody = verify(replace(shield.anybody(), property=asked), Explicit(), budget)
+    behind = shield.shielded()
+    if behind is None:
+        return MadeOfActions(shield, bound, anybody, None, None)
+    chance = Probability(Path("F", bad_of(problem)), None, "max")
+    alone, guarded = (
+        verify(replace(p, property=chance), Explicit(), budget, certificates=False) for p in (problem, behind)
+    )
+    return MadeOfActions(shield, bound, anybody, alone, guarded)
+
+
+def _asked(problem: Problem, bound: Fraction) -> Never | Probability:
+    bad = bad_of(problem)
+    return Never(bad) if bound == 1 else Probability(Path("F", bad), None, "max")
+
+
+def words_of_actions(made: MadeOfActions, seconds: float) -> str:
+    """What was found, for people."""
+    shield, (kept, starts) = made.shield, made.kept
+    arena, count = shield.arena, len(shield.visited)
+    may = sum(len(actions) for actions, _ in shield.classes) / max(1, len(shield.classes))
+    lines = [
+        f"problem      {shield.problem.name}",
+        f"states       {arena.markov.states:,} reachable; {count:,} to act in behind the shield",
+        f"actions      {len(arena.actions)}; {len(shield.classes)} permitted sets, mean size {may:.1f}",
+        f"starts       {kept} of {starts} kept safe with probability {made.bound}"
+        + (" or more" if made.bound < 1 else ", whatever happens"),
+        f"tree         {size(shield.tree):,} comparisons of {', '.join(c.name for c in shield.columns)}",
+        f"anybody      {_answer(made.anybody)}",
+    ]
+    lines += [f"policy       {_answer(made.alone)} alone"] if made.alone is not None else []
+    lines += [f"             {_answer(made.behind)} behind the shield"] if made.behind is not None else []
+    if made.bound < 1:
+        lines.append("note         risks that are permitted one by one add up over a run: see `anybody`")
+    lines.append(f"seconds      {seconds:.1f} (processor time)")
+    return "\n".join(lines)
+
+
+def _answer(result: Result) -> str:
+    match result.verdict:
+        case Proved():
+            return "never bad, proved: the independent checker accepted the certificate"
+        case Exact(Fraction() as low, Fraction() as high):
+            word = ", certified" if result.certified else ""
+            return f"bad with probability {float(low):.6g} to {float(high):.6g} at most{word}"
+        case other:
+            return (
+                f"{type(other).__name__.lower()}: {getattr(other, 'detail', '') or getattr(other, 'how', '')}"
+            )
+
+
+def facts_of_actions(
+    made: MadeOfActions, seconds: float, source: Mapping[str, object], inputs: Mapping[str, str]
+) -> dict[str, Any]:
+    """Everything as JSON."""
+    table = table_of(made.shield, made.promise())
+    return {
+        "schema": 1,
+        "kind": "actions",
+        "problem": made.shield.problem.name,
+        "property": show_property(made.shield.problem.property),
+        "bound": str(made.bound),
+        "promise": table.promise,
+        "states": made.shield.arena.markov.states,
+        "starts kept": list(made.kept),
+        "certified": made.accepted,
+        "anybody": _answer(made.anybody),
+        "policy": None if made.alone is None else _answer(made.alone),
+        "shielded": None if made.behind is None else _answer(made.behind),
+        "tree": {
+            "state": list(table.state),
+            "actions": list(table.actions),
+            "root": table.root,
+            "column": list(table.column),
+            "limit": list(table.limit),
+            "low": list(table.low),
+            "high": list(table.high),
+            "permitted": [list(p) for p in table.permitted],
+            "instead": list(table.instead),
+        },
+        "source": dict(source),
+        "inputs": dict(inputs),
+        "cpu seconds": round(seconds, 3),
+    }
+
+
+def write_actions(
+    made: MadeOfActions, certificate: str | None, python_path: str | None, c_prefix: str | None, quiet: bool
+) -> None:
+    """The files that were asked for: nothing that is not certified."""
+    wanted = [p for p in (certificate, python_path, c_prefix) if p is not None]
+    if not made.accepted:
+        for path in wanted:
+            print(f"not written: {path} (nothing is certified)", file=sys.stderr)
+        return
+    table = table_of(made.shield, made.promise())
+    files: list[tuple[str, str | bytes]] = []
+    if certificate is not None:
+        told = write_certificate(made.anybody.verdict, certificate)
+        if not quiet:
+            print(told, file=sys.stderr)
+    if python_path is not None:
+        files.append((python_path, python_actions(table)))
+    if c_prefix is not None:
+        header, source = c_actions(table, File(c_prefix).name, examples_of(made.shield))
+        files += [(f"{c_prefix}.h", header), (f"{c_prefix}.c", source)]
+    for path, content in files:
+        write_file(File(path), content)
+        if not quiet:
+            print(f"written: {path}", file=sys.stderr)

@@ -1,0 +1,134 @@
+"""A finite system as a game: whoever acts picks an action, the environment all that this leaves open.
+
+Every reachable state is explored without a policy. In a state with actions of the policy, one of them is
+picked; the environment then picks among the transitions that carry it out, or takes one of its own instead.
+So no assumption is made about which of two enabled transitions comes about.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.compile import Explored, explore
+from surefoot.errors import InvalidProblem, Unsupported
+from surefoot.problem.environment import Arithmetic, Array, Bool, Environment, Int, Kind
+from surefoot.problem.meaning.decision import action_names, action_of
+from surefoot.problem.names import DEADLOCKED, STALLED, chosen_action, output_index
+from surefoot.problem.problem import Problem
+from surefoot.problem.property import Never, Path, Probability
+from surefoot.problem.term import Term, free_names
+from surefoot.query.markov import Markov
+from surefoot.work.budget import Budget
+
+OWN = -1  # the action of a choice that is the environment's
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Arena:
+    """`action`: of each choice, an index into `actions`, or `OWN`."""
+
+    explored: Explored
+    actions: tuple[str, ...]
+    action: NDArray[np.int64]  # [choices]
+    bad: NDArray[np.bool_]  # [states]
+
+    @property
+    def markov(self) -> Markov:
+        return self.explored.markov
+
+    def enabled(self) -> NDArray[np.bool_]:
+        """[states, actions]: is there a transition that carries the action out?"""
+        found = np.zeros((self.markov.states, len(self.actions)), dtype=np.bool_)
+        mine = self.action != OWN
+        found[self.markov.owners()[mine], self.action[mine]] = True
+        return found
+
+
+def arena_of(problem: Problem, budget: Budget, max_states: int | None = None) -> Arena:
+    """The reachable states and all that may happen in them."""
+    bad = _bad(problem)
+    actions = _actions(problem)
+    explored = explore(
+        Problem(problem.name, problem.environment, None, problem.property),
+        labels={"bad": bad},
+        until=bad,
+        budget=budget,
+        max_states=max_states,
+    )
+    if explored.markov.cut.any():
+        limit = explored.why_cut or "the time"
+        raise Unsupported(f"{limit} ended the exploration after {explored.markov.states} states")
+    if explored.blocked.any():
+        raise Unsupported("an assumption about the environment cannot be kept in a reachable state")
+    names = [_carried(problem, explored, number, actions) for number in range(len(explored.transitions))]
+    action = np.array(names, dtype=np.int64)[explored.transition] if len(names) else np.zeros(0, np.int64)
+    return Arena(explored, actions, action, explored.markov.labels["bad"])
+
+
+def _bad(problem: Problem) -> Term:
+    bad = bad_of(problem)
+    for name in free_names(bad):
+        if name in (STALLED, DEADLOCKED) or chosen_action(name) or output_index(name) is not None:
+            raise Unsupported(f"a shield covers conditions about states, not about `{name}`")
+    if not is_finite(problem.environment):
+        raise Unsupported("a shield of actions needs a system with finitely many states")
+    return bad
+
+
+def is_finite(environment: Environment) -> bool:
+    """Are there finitely many states and choices?"""
+    kinds = [v.kind for v in environment.variables]
+    kinds += [c.kind for part in environment.components for e in part.edges for c in e.chosen]
+    return environment.arithmetic is Arithmetic.EXACT and all(map(_finite, kinds))
+
+
+def bad_of(problem: Problem) -> Term:
+    """What is to be avoided: BAD of `never BAD`, or what a question asks the probability of."""
+    match problem.property:
+        case Never(bad, None):
+            return bad
+        case Probability(Path("F", bad, bounds=())):
+            return bad
+        case _:
+            raise Unsupported("a shield needs a property `never BAD`, `always GOOD` or `P(F BAD)`")
+
+
+def _finite(kind: Kind) -> bool:
+    match kind:
+        case Bool() | Int(int(), int()):
+            return True
+        case Array(element):
+            return _finite(element)
+        case _:
+            return False
+
+
+def _actions(problem: Problem) -> tuple[str, ...]:
+    """Those of the policy; without one, all labels."""
+    if problem.policy is not None:
+        return action_names(problem.policy, problem.environment)
+    found = labels_of(problem.environment)
+    if not found:
+        fix = "give the steps that are to be shielded an action"
+        raise InvalidProblem("no step has an action, so there is nothing to permit", fix=fix)
+    return found
+
+
+def labels_of(environment: Environment) -> tuple[str, ...]:
+    """The actions by which joint steps are known, in the order of their first mention."""
+    if environment.synchronisations:
+        named = [s.result for s in environment.synchronisations]
+    else:
+        named = [e.action for part in environment.components for e in part.edges]
+    return tuple(dict.fromkeys(name for name in named if name is not None))
+
+
+def _carried(problem: Problem, explored: Explored, number: int, actions: tuple[str, ...]) -> int:
+    (transition,) = explored.transitions[number]
+    if problem.policy is None:
+        return OWN if transition.label is None else actions.index(transition.label)
+    name = action_of(problem.policy, problem.environment, transition)
+    return OWN if name is None else actions.index(name)

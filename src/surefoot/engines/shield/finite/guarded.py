@@ -1,0 +1,74 @@
+"""The environment in which only permitted actions can be taken: what any policy behind the shield may do.
+
+A proof about it, without a policy, holds for every policy that keeps to what is permitted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from surefoot.engines.shield.finite.arena import labels_of
+from surefoot.errors import Unsupported
+from surefoot.problem.environment import Component, Edge, Environment
+from surefoot.problem.term import Term, conjunction
+
+Place = tuple[int, int]  # component, edge
+
+
+def guarded(environment: Environment, permitted: Mapping[str, Term]) -> Environment:
+    """Steps that carry out an action have its condition in their guards."""
+    labels = labels_of(environment)
+    places = _named_edges(environment, {n: t for n, t in permitted.items() if n not in labels})
+    by_label = {n: t for n, t in permitted.items() if n in labels}
+    if environment.synchronisations:
+        places |= _synchronised(environment, by_label)
+    else:
+        places |= {
+            (number, index): by_label[edge.action]
+            for number, component in enumerate(environment.components)
+            for index, edge in enumerate(component.edges)
+            if edge.action is not None and edge.action in by_label
+        }
+    parts = [_stronger(number, part, places) for number, part in enumerate(environment.components)]
+    return replace(environment, components=tuple(parts))
+
+
+def _stronger(number: int, component: Component, places: Mapping[Place, Term]) -> Component:
+    def edge_with(index: int, edge: Edge) -> Edge:
+        more = places.get((number, index))
+        return edge if more is None else replace(edge, guard=conjunction((edge.guard, more)))
+
+    return replace(component, edges=tuple(edge_with(i, e) for i, e in enumerate(component.edges)))
+
+
+def _named_edges(environment: Environment, permitted: Mapping[str, Term]) -> dict[Place, Term]:
+    """`car#3`: the fourth edge of the component `car`."""
+    named = {
+        f"{component.name}#{index}": (number, index)
+        for number, component in enumerate(environment.components)
+        for index in range(len(component.edges))
+    }
+    return {named[name]: term for name, term in permitted.items() if name in named}
+
+
+def _synchronised(environment: Environment, permitted: Mapping[str, Term]) -> dict[Place, Term]:
+    """For every action a component all of whose steps by that name carry out this very action."""
+    together = environment.synchronisations
+    found: dict[Place, Term] = {}
+    for step in together:
+        if step.result is None or step.result not in permitted:
+            continue
+        for number, action in enumerate(step.actions):
+            others = {s.result for s in together if action is not None and s.actions[number] == action}
+            if others == {step.result}:
+                edges = environment.components[number].edges
+                term = permitted[step.result]
+                found |= {(number, i): term for i, e in enumerate(edges) if e.action == action}
+                break
+        else:
+            raise Unsupported(
+                f"the steps of `{step.result}` also carry out other actions, so that their guards cannot say "
+                "what is permitted"
+            )
+    return found

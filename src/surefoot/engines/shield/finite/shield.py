@@ -1,0 +1,108 @@
+"""A shield of actions as a policy, with the proof about everybody who acts behind it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+
+from surefoot.engines.explicit.engine import asked_parts
+from surefoot.engines.shield.finite.arena import OWN, Arena, arena_of
+from surefoot.engines.shield.finite.guarded import guarded
+from surefoot.engines.shield.finite.safest import NONE, Flags, Safest, safest
+from surefoot.engines.shield.finite.tree import Column, Numbers, Tree, as_term, columns_of, grow
+from surefoot.errors import Unsupported
+from surefoot.problem.names import chosen_name
+from surefoot.problem.policy import Branch, Choose, NeuralPolicy, ProgramPolicy, ShieldedPolicy
+from surefoot.problem.problem import Problem
+from surefoot.problem.term import FALSE, TRUE, Term, Var, conjunction, disjunction
+from surefoot.work.budget import Budget
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FiniteShield:
+    """`classes[c]`: the permitted actions and what is done instead of others, for a leaf c of the tree."""
+
+    problem: Problem
+    arena: Arena
+    safest: Safest
+    visited: Numbers  # states that the shielded system may come to and in which somebody acts
+    columns: list[Column]
+    tree: Tree
+    classes: tuple[tuple[tuple[int, ...], int], ...]
+
+    def permitted(self, action: int) -> Term:
+        """May the action be taken in a state?"""
+        return as_term(self.tree, self.columns, lambda c: TRUE if action in self.classes[c][0] else FALSE)
+
+    def fallback(self) -> ProgramPolicy:
+        names = self.arena.actions
+        used = sorted({instead for _, instead in self.classes})
+        terms = [
+            as_term(self.tree, self.columns, lambda c, a=a: TRUE if self.classes[c][1] == a else FALSE)  # type: ignore[misc]
+            for a in used
+        ]
+        branches = [Branch(term, names[a]) for a, term in zip(used[:-1], terms[:-1], strict=True)]
+        return ProgramPolicy((*branches, Branch(TRUE, names[used[-1]])))
+
+    def shielded(self) -> Problem | None:
+        """The problem with its policy behind the shield; None: it has no policy."""
+        if self.problem.policy is None:
+            return None
+        names = self.arena.actions
+        parts = (conjunction((Var(chosen_name(name)), self.permitted(a))) for a, name in enumerate(names))
+        permits = disjunction(tuple(parts))
+        policy = ShieldedPolicy(self.problem.policy, permits, self.fallback(), self.problem.environment)
+        return replace(self.problem, policy=policy)
+
+    def anybody(self) -> Problem:
+        """The problem in which only permitted actions can be taken, by whoever acts."""
+        terms = {name: self.permitted(a) for a, name in enumerate(self.arena.actions)}
+        return replace(self.problem, environment=guarded(self.problem.environment, terms), policy=None)
+
+
+def finite_shield(
+    problem: Problem, allowed: Fraction, budget: Budget, max_states: int | None = None
+) -> FiniteShield:
+    """Explore, find the safest way to act, and write down what may be permitted as a tree."""
+    for part in asked_parts(problem.policy) if problem.policy is not None else ():
+        if isinstance(part, NeuralPolicy) and part.choose is Choose.SAMPLE:
+            raise Unsupported("a shield needs a policy that proposes one action; this one draws")
+    arena = arena_of(problem, budget, max_states)
+    budget.progress(f"safest actions in {arena.markov.states} states")
+    found = safest(arena, allowed, budget.remaining)
+    may = _may(arena, found)
+    numbers = np.flatnonzero(_reached(arena, may) & may.any(axis=1))
+    pairs = np.column_stack([may[numbers].astype(np.int64), found.action[numbers]])
+    distinct, codes = np.unique(pairs, axis=0, return_inverse=True)
+    columns = columns_of(problem.environment, arena.explored.states, numbers)
+    budget.progress(f"tree for {len(numbers)} states, {len(distinct)} sets of actions")
+    tree = grow([c.values for c in columns], codes.reshape(-1).astype(np.int64))
+    classes = tuple((tuple(np.flatnonzero(row[:-1]).tolist()), int(row[-1])) for row in distinct)
+    return FiniteShield(problem, arena, found, numbers, columns, tree, classes)
+
+
+def _may(arena: Arena, found: Safest) -> Flags:
+    """Permitted actions, and the safest one even where it is not safe enough."""
+    may = found.permitted.copy()
+    acting = np.flatnonzero(found.action != NONE)
+    may[acting, found.action[acting]] = True
+    return may
+
+
+def _reached(arena: Arena, may: Flags) -> Flags:
+    """The states to which permitted actions and the environment lead from the starts."""
+    markov, owners = arena.markov, arena.markov.owners()
+    taken = arena.action == OWN
+    taken |= may[owners, np.maximum(arena.action, 0)]
+    reached = np.zeros(markov.states, dtype=np.bool_)
+    reached[markov.initial] = True
+    while True:
+        going = taken & reached[owners]
+        rows = np.repeat(going, np.diff(markov.outcomes))
+        more = reached.copy()
+        more[markov.targets[rows]] = True
+        if (more == reached).all():
+            return reached
+        reached = more

@@ -1,0 +1,150 @@
+"""A function of finitely many states as a tree of comparisons: exact on the states it was grown from.
+
+The best comparison at every node is the one after which the classes are least mixed (Gini, as in CART,
+Breiman et al. 1984); growing ends where only one class is left, never before. States that differ in no
+column have one class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.compile.explored import States
+from surefoot.problem.environment import Bool, Environment
+from surefoot.problem.names import location_key, location_name
+from surefoot.problem.term import FALSE, TRUE, Apply, Const, Op, Term, Var, disjunction
+
+Numbers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """`low` where the column is at most `limit`, else `high`."""
+
+    column: int
+    limit: int
+    low: Tree
+    high: Tree
+
+
+Tree: TypeAlias = Leaf | Split
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Column:
+    """A whole number of every state. `at_most` writes down a comparison as a term."""
+
+    name: str
+    values: Numbers
+    at_most: Callable[[int], Term]
+
+
+def columns_of(environment: Environment, states: States, numbers: Numbers) -> list[Column]:
+    """Locations, variables and elements of arrays of some states; constant ones left out."""
+    found = []
+    for component in environment.components:
+        name = location_key(component.name)
+        if name in states.names:  # it has several locations
+            values = states.column(name)[numbers].astype(np.int64)
+            found.append(Column(name, values, _locations(component.name, component.locations)))
+    for variable in environment.variables:
+        values = states.column(variable.name)[numbers]
+        term = Var(variable.name)
+        if isinstance(variable.kind, Bool):
+            found.append(Column(variable.name, values.astype(np.int64), _negation(term)))
+        elif values.dtype == object and len(values) and isinstance(values[0], tuple):
+            for index, element in enumerate(zip(*values, strict=True)):
+                numbered = np.array(element, dtype=np.int64)
+                chosen = term[index]
+                truth = isinstance(element[0], bool)
+                at_most = _negation(chosen) if truth else _comparison(chosen)
+                found.append(Column(f"{variable.name}[{index}]", numbered, at_most))
+        else:
+            found.append(Column(variable.name, values.astype(np.int64), _comparison(term)))
+    return [c for c in found if len(c.values) and c.values.min() < c.values.max()]
+
+
+def _locations(component: str, names: Sequence[str]) -> Callable[[int], Term]:
+    return lambda limit: disjunction(tuple(Var(location_name(component, n)) for n in names[: limit + 1]))
+
+
+def _negation(of: Term) -> Callable[[int], Term]:
+    return lambda _: Apply(Op.NOT, (of,))
+
+
+def _comparison(of: Term) -> Callable[[int], Term]:
+    return lambda limit: Apply(Op.LE, (of, Const(limit)))
+
+
+def grow(columns: Sequence[Numbers], classes: Numbers) -> Tree:
+    """A tree that gives every row its class; classes are numbered from 0."""
+    count = int(classes.max()) + 1 if len(classes) else 1
+    return _grown(columns, classes, np.arange(len(classes)), count)
+
+
+def _grown(columns: Sequence[Numbers], classes: Numbers, rows: Numbers, count: int) -> Tree:
+    mine = classes[rows]
+    if not len(rows) or (mine == mine[0]).all():
+        return Leaf(int(mine[0]) if len(rows) else 0)
+    best: tuple[float, int, int] | None = None
+    for number, column in enumerate(columns):
+        values = column[rows]
+        least, most = int(values.min()), int(values.max())
+        if least == most:
+            continue
+        seen, place = np.unique(values, return_inverse=True)
+        table = np.bincount(place * count + mine, minlength=len(seen) * count).reshape(len(seen), count)
+        low = np.cumsum(table, axis=0)[:-1].astype(np.float64)
+        high = table.sum(axis=0) - low
+        mixed = len(rows) - (low**2).sum(axis=1) / low.sum(axis=1) - (high**2).sum(axis=1) / high.sum(axis=1)
+        at = int(mixed.argmin())
+        if best is None or mixed[at] < best[0] - 1e-9:
+            best = (float(mixed[at]), number, int(seen[at]))
+    if best is None:
+        raise ValueError("two states that differ in nothing have two classes")
+    _, number, limit = best
+    low_side = columns[number][rows] <= limit
+    return Split(
+        number,
+        limit,
+        _grown(columns, classes, rows[low_side], count),
+        _grown(columns, classes, rows[~low_side], count),
+    )
+
+
+def size(tree: Tree) -> int:
+    """How many comparisons it has."""
+    return 0 if isinstance(tree, Leaf) else 1 + size(tree.low) + size(tree.high)
+
+
+def value_at(tree: Tree, row: Sequence[int]) -> int:
+    while isinstance(tree, Split):
+        tree = tree.low if row[tree.column] <= tree.limit else tree.high
+    return tree.value
+
+
+def as_term(tree: Tree, columns: Sequence[Column], of: Callable[[int], Term]) -> Term:
+    """The tree as a condition: `of` says what a class stands for. Equal branches become one."""
+    if isinstance(tree, Leaf):
+        return of(tree.value)
+    low, high = as_term(tree.low, columns, of), as_term(tree.high, columns, of)
+    if low == high:
+        return low
+    test = columns[tree.column].at_most(tree.limit)
+    match low == TRUE, high == FALSE, low == FALSE, high == TRUE:
+        case (True, True, _, _):
+            return test
+        case (_, _, True, True):
+            return Apply(Op.NOT, (test,))
+        case _:
+            return Apply(Op.ITE, (test, low, high))

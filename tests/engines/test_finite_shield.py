@@ -1,0 +1,180 @@
+"""Shields of actions against a search through every way to act."""
+
+import importlib.util
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+from pathlib import Path as File
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from surefoot.compile.source import c_actions, python_actions
+from surefoot.engines.explicit.engine import Explicit
+from surefoot.engines.shield.finite import FiniteShield, finite_shield
+from surefoot.engines.shield.finite.table import examples_of, table_of
+from surefoot.engines.shield.finite.tree import grow, value_at
+from surefoot.errors import Unsupported
+from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
+from surefoot.problem.policy import Branch, ProgramPolicy
+from surefoot.problem.problem import Problem
+from surefoot.problem.property import Never, Path, Probability
+from surefoot.problem.term import TRUE, Const, Var, disjunction, equal
+from surefoot.run import verify
+from surefoot.verdict.verdict import Exact, Proved
+from surefoot.work.budget import Budget
+
+WHERE = Var("where")
+Step = tuple[int, str | None, tuple[tuple[Fraction, int], ...]]  # from, action, outcomes
+
+
+def random_steps(seed: int) -> tuple[int, list[Step], set[int]]:
+    """Up to six places; actions may have several steps in one place, and some steps are the environment's."""
+    draw = Random(seed)
+    places = draw.randint(3, 6)
+    steps: list[Step] = []
+    for place in range(places):
+        for _ in range(draw.choice((1, 2, 2, 3, 4))):
+            targets = [draw.randrange(places) for _ in range(draw.choice((1, 1, 2)))]
+            shares = [draw.randint(1, 4) for _ in targets]
+            outcomes = tuple((Fraction(n, sum(shares)), t) for n, t in zip(shares, targets, strict=True))
+            steps.append((place, draw.choice(("left", "right", "right", "stay", None)), outcomes))
+    return places, steps, set(draw.sample(range(1, places), draw.choice((1, 1, 2))))
+
+
+def problem_of(places: int, steps: list[Step], bad: set[int]) -> Problem:
+    edges = [
+        Edge(
+            action=action,
+            guard=equal(WHERE, Const(place)),
+            outcomes=tuple(Outcome(Const(p), (Update(WHERE, Const(t)),)) for p, t in outcomes),
+        )
+        for place, action, outcomes in steps
+    ]
+    names = ("left", "right", "stay")
+    declared = [Edge(action=a, guard=equal(WHERE, Const(-1))) for a in names]  # never enabled
+    variables = (Variable("where", Int(-1, places - 1)),)
+    environment = Environment("walk", variables, equal(WHERE, 0), (Component("walk", (*edges, *declared)),))
+    unsafe = disjunction(tuple(equal(WHERE, Const(b)) for b in sorted(bad)))
+    policy = ProgramPolicy((Branch(TRUE, "right"),), names)
+    return Problem("walk", environment, policy, Never(unsafe))
+
+
+def ways(steps: list[Step], places: int) -> Iterator[dict[int, str]]:
+    """Every choice of one enabled action in each place where there is one."""
+    offered = {p: sorted({a for at, a, _ in steps if at == p and a is not None}) for p in range(places)}
+    acting = [p for p in range(places) if offered[p]]
+    for chosen in product(*(offered[p] for p in acting)):
+        yield dict(zip(acting, chosen, strict=True))
+
+
+def risks(places: int, steps: list[Step], bad: set[int], way: dict[int, str]) -> list[float]:
+    """The greatest probability of a bad place, over every way the environment may resolve the rest."""
+    open_steps = [
+        [s for s in steps if s[0] == p and (s[1] is None or s[1] == way.get(p))] if p not in bad else []
+        for p in range(places)
+    ]
+    most = np.array([float(p in bad) for p in range(places)])
+    for chosen in product(*(o or [None] for o in open_steps)):
+        matrix = np.zeros((places, places))
+        for place, step in enumerate(chosen):
+            for share, target in step[2] if step is not None else ():
+                matrix[place, target] += float(share)
+        value = np.array([float(p in bad) for p in range(places)])
+        for _ in range(400):
+            value = np.where([p in bad for p in range(places)], 1.0, matrix @ value)
+        most = np.maximum(most, value)
+    return most.tolist()
+
+
+def in_place(shield: FiniteShield) -> dict[int, int]:
+    where = shield.arena.explored.states.column("where").tolist()
+    return {place: number for number, place in enumerate(where)}
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_safest_actions_are_the_safest(seed: int) -> None:
+    places, steps, bad = random_steps(seed)
+    asked = problem_of(places, steps, bad)
+    table = [(way, risks(places, steps, bad, way)) for way in ways(steps, places)]
+    best = [min(row[p] for _, row in table) for p in range(places)]
+    for allowed in (Fraction(0), Fraction(1, 4)):
+        shield = finite_shield(asked, allowed, Budget(60))
+        risk = shield.safest.risk
+        for place, number in in_place(shield).items():
+            bound = float(Fraction(risk[number]) / shield.safest.scale)
+            assert bound >= best[place] - 1e-9, "a bound below what is possible"
+            if allowed:
+                assert bound <= best[place] + 1e-6, "not the safest way to act"
+            else:
+                assert (bound == 0.0) == (best[place] < 1e-9)
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_what_is_proved_holds_behind_the_shield(seed: int) -> None:
+    places, steps, bad = random_steps(seed)
+    asked = problem_of(places, steps, bad)
+    shield = finite_shield(asked, Fraction(0), Budget(60))
+    sure = bool(shield.safest.kept[shield.arena.markov.initial].all())
+    found = verify(shield.anybody(), Explicit(), Budget(60))
+    assert isinstance(found.verdict, Proved) == sure
+    behind = shield.shielded()
+    assert behind is not None
+    alone = verify(behind, Explicit(), Budget(60), certificates=False).verdict
+    assert (type(alone).__name__ == "Holds") or not sure
+    chance = Probability(Path("F", asked.property.bad), None, "max")  # type: ignore[union-attr]
+    some = finite_shield(asked, Fraction(1, 3), Budget(60))
+    worst = verify(replace(some.anybody(), property=chance), Explicit(), Budget(60)).verdict
+    assert isinstance(worst, Exact)
+
+
+def written(shield: FiniteShield, folder: File) -> Any:
+    path = folder / "made.py"
+    path.write_text(python_actions(table_of(shield, "as tested")))
+    spec = importlib.util.spec_from_file_location("made", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("seed", [3, 5, 8])
+def test_source_code_does_what_was_found(seed: int, tmp_path: File) -> None:
+    shield = finite_shield(problem_of(*random_steps(seed)), Fraction(1, 4), Budget(60))
+    module = written(shield, tmp_path)
+    names = shield.arena.actions
+    for example in examples_of(shield):
+        took, overruled = module.step(example.state, names[example.proposed])
+        assert (took, overruled) == (names[example.action], example.intervened)
+        assert module.action_masks(example.state)[example.action]
+    assert module.step([99] * len(module.STATE), names[0])[1] == 2 or not module.STATE
+    if (compiler := shutil.which("cc")) is None:
+        return
+    header, source = c_actions(table_of(shield, "as tested"), "made", examples_of(shield))
+    (tmp_path / "made.h").write_text(header)
+    (tmp_path / "made.c").write_text(source)
+    strict = ["-Wall", "-Wextra", "-Werror", "-std=c99", "-DMADE_SELF_TEST"]
+    subprocess.run([compiler, *strict, "-o", tmp_path / "made", tmp_path / "made.c"], check=True)
+    assert b"agree" in subprocess.run([tmp_path / "made"], check=True, capture_output=True).stdout
+
+
+def test_a_tree_is_exact() -> None:
+    draw = Random(1)
+    columns = [np.array([draw.randrange(6) for _ in range(300)]) for _ in range(3)]
+    known: dict[tuple[int, ...], int] = {}
+    rows = list(zip(*(c.tolist() for c in columns), strict=True))
+    classes = np.array([known.setdefault(row, draw.randrange(4)) for row in rows])
+    tree = grow(columns, classes)
+    assert all(value_at(tree, row) == c for row, c in zip(rows, classes.tolist(), strict=True))
+
+
+def test_conditions_about_the_policy_are_refused() -> None:
+    asked = problem_of(*random_steps(0))
+    with pytest.raises(Unsupported, match="about states, not about `stalled`"):
+        finite_shield(replace(asked, property=Never(Var("stalled"))), Fraction(0), Budget(9))
