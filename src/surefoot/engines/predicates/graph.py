@@ -16,7 +16,7 @@ from surefoot.engines.predicates.tabulated.table import Table
 from surefoot.errors import InvalidProblem
 from surefoot.problem.environment import Array, Bool
 from surefoot.problem.names import location_key
-from surefoot.problem.semantics import Move, State, holds, step
+from surefoot.problem.semantics import Move, State, step
 from surefoot.problem.term import Term
 from surefoot.verdict.artifact import AbstractGraph, AbstractState, Tests
 from surefoot.verdict.verdict import Trace
@@ -53,36 +53,33 @@ def abstract_state(
     return AbstractState(named, tuple(values), start, unsafe, distance, witness)
 
 
-def _of_member(
-    dynamics: Dynamics, predicates: Sequence[Term], state: State, *, start: bool, unsafe: bool, distance: int
-) -> AbstractState:
-    """The abstract state of a state."""
-    several = (c for c in dynamics.problem.environment.components if len(c.locations) > 1)
-    places = [state[location_key(c.name)] for c in several]
-    values = [holds(dynamics.problem, state, p) for p in predicates]
-    return abstract_state(dynamics, places, values, state, start=start, unsafe=unsafe, distance=distance)
-
-
 def tabulated_graph(
     table: Table, given: Sequence[Term], parts: Partition, reached: Reached, tests: Sequence[Tests]
 ) -> AbstractGraph:
     """All reachable abstract states, each with the first of its states as a witness."""
+    dynamics = table.dynamics
     number = {cell: i for i, cell in enumerate(reached.states.tolist())}
-    names, _ = labels_of(table.dynamics.steps)
+    names, _ = labels_of(dynamics.steps)
     starts, unsafe = set(reached.starts.tolist()), set(reached.unsafe.tolist())
-    states = tuple(
-        _of_member(
-            table.dynamics,
-            given,
-            as_state(table.dynamics, table.state(int(parts.member[cell]))),
-            start=cell in starts,
-            unsafe=cell in unsafe,
-            distance=reached.distance[cell],
+    members = parts.member[reached.states]
+    bits = table.at(members, [dynamics.expanded(p) for p in given]).T.tolist()
+    several = [c for c in dynamics.problem.environment.components if len(c.locations) > 1]
+    states = []
+    for cell, member, values in zip(number, members.tolist(), bits, strict=True):
+        witness = as_state(dynamics, table.state(member))
+        states.append(
+            abstract_state(
+                dynamics,
+                [witness[location_key(c.name)] for c in several],
+                values,
+                witness,
+                start=cell in starts,
+                unsafe=cell in unsafe,
+                distance=reached.distance[cell],
+            )
         )
-        for cell in number
-    )
     edges = tuple((number[s], names[label], number[t]) for s, label, t in reached.edges.tolist())
-    return AbstractGraph(tuple(given), states, edges, "table", True, tuple(tests))
+    return AbstractGraph(tuple(given), tuple(states), edges, "table", True, tuple(tests))
 
 
 def trace_along(dynamics: Dynamics, states: Sequence[Scalars], taken: Sequence[Step]) -> Trace | str:

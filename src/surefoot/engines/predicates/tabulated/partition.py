@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from surefoot.engines.predicates.tabulated.columns import Mask
 from surefoot.engines.predicates.tabulated.table import Indices, Table
-from surefoot.problem.term import Term
+from surefoot.problem.term import Term, free_names
 
 Ids: TypeAlias = NDArray[np.int64]
 _WIDEST = 1 << 62
@@ -50,11 +50,15 @@ def partition(table: Table, predicates: Sequence[Term]) -> Partition:
     for name, values in zip(table.dynamics.scalars, table.ranges, strict=True):
         if name.startswith("@"):
             key, span = key * len(values) + _scalar(table, name), span * len(values)
+    alike: dict[frozenset[str], list[Term]] = {}  # predicates about the same scalars are evaluated together
     for predicate in predicates:
-        if span > _WIDEST // 2:
+        alike.setdefault(frozenset(free_names(predicate)), []).append(predicate)
+    for together in alike.values():
+        numbers, count = table.classes(together)
+        if span > _WIDEST // count:
             _, key = np.unique(key, return_inverse=True)
             span = int(key.max()) + 1
-        key, span = key * 2 + table.evaluate(predicate), span * 2
+        key, span = key * count + numbers, span * count
     return _grouped(key)
 
 

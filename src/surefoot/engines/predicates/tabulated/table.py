@@ -7,7 +7,7 @@ exact abstract transition relation of any set of predicates is a matter of sorti
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
@@ -24,11 +24,12 @@ from surefoot.errors import Unsupported
 from surefoot.problem.environment import Bool
 from surefoot.problem.meaning.inference import round_to_float32
 from surefoot.problem.network import Network
-from surefoot.problem.term import Term, free_names
+from surefoot.problem.term import Apply, Op, Term, free_names
 from surefoot.solve.native.cells.points import apart, evaluated
 from surefoot.work.budget import Budget
 
 Indices: TypeAlias = NDArray[np.int64]
+Ordered: TypeAlias = list[tuple[bool, Term]]  # conjuncts, each with whether it depends on outputs
 CHUNK = 1 << 15
 MOST_STEPS = 20_000_000  # of all states together: about 400 megabytes
 MOST_PICKS = 4096  # combinations of values that the environment may choose in one step
@@ -62,11 +63,33 @@ class Table:
 
     def evaluate(self, condition: Term) -> Mask:
         """A condition over the scalars, in every state."""
-        found = np.empty(len(self), dtype=np.bool_)
-        for first in range(0, len(self), CHUNK):
-            here = _columns(self.dynamics, self.ranges, first, min(CHUNK, len(self) - first))
-            found[first : first + here.size] = here.condition(condition)
-        return found
+        bits, shape = self._of_mentioned([condition])
+        return np.broadcast_to(bits[0].reshape(shape), tuple(map(len, self.ranges))).reshape(-1)
+
+    def classes(self, conditions: Sequence[Term]) -> tuple[Indices, int]:
+        """Which states agree on all of these conditions over scalars: a number below the count, per state."""
+        bits, shape = self._of_mentioned(conditions)
+        distinct, place = np.unique(np.packbits(bits, axis=0), axis=1, return_inverse=True)
+        spread = np.broadcast_to(place.reshape(shape), tuple(map(len, self.ranges)))
+        return spread.reshape(-1), distinct.shape[1]
+
+    def _of_mentioned(self, conditions: Sequence[Term]) -> tuple[NDArray[np.bool_], list[int]]:
+        """The conditions for each combination of values of the scalars that are mentioned, and their shape."""
+        mentioned = set().union(*map(free_names, conditions))
+        both = list(zip(self.dynamics.scalars, self.ranges, strict=True))
+        names, spans = [n for n, _ in both if n in mentioned], [r for n, r in both if n in mentioned]
+        total = prod(map(len, spans))
+        bits = np.empty((len(conditions), total), dtype=np.bool_)
+        for first in range(0, total, CHUNK):
+            here = _columns(self.dynamics, names, spans, first, min(CHUNK, total - first))
+            for line, condition in enumerate(conditions):
+                bits[line, first : first + here.size] = here.condition(condition)
+        return bits, [len(r) if n in mentioned else 1 for n, r in both]
+
+    def at(self, states: Indices, conditions: Sequence[Term]) -> NDArray[np.bool_]:
+        """The conditions over scalars in these states: (conditions, states)."""
+        here = _of_numbers(self.dynamics, self.dynamics.scalars, self.ranges, states)
+        return np.array([here.condition(c) for c in conditions]).reshape(len(conditions), len(states))
 
 
 def size(dynamics: Dynamics) -> float:
@@ -83,22 +106,25 @@ def tabulate(dynamics: Dynamics, budget: Budget) -> Table:
     bad, trouble = np.zeros(total, dtype=np.bool_), np.zeros(total, dtype=np.bool_)
     given, total_steps = listed(dynamics), 0
     starts = [] if given is None else [_numbers(ranges, given)]
+    orders = {id(s): _in_order((s.guard, s.choice), dynamics.outputs) for s in dynamics.steps}
+    orders |= {id(c): _in_order((c,), dynamics.outputs) for c in (*dynamics.bad, *dynamics.trouble)}
     for first in range(0, total, CHUNK):
         if budget.spent():
             raise OutOfTime
         budget.progress(f"predicates: {first} of {total} states looked at")
         count = min(CHUNK, total - first)
-        here = _with_outputs(dynamics, _columns(dynamics, ranges, first, count))
+        here = _columns(dynamics, dynamics.scalars, ranges, first, count)
+        look = _Look(dynamics, here, orders)
         rows = slice(first, first + count)
-        bad[rows] = _some(here, dynamics.bad, dynamics)
-        trouble[rows] = _some(here, dynamics.trouble, dynamics)
-        if given is None:
-            starts.append(first + np.flatnonzero(here.condition(dynamics.initial)))
-        for part in _edges(dynamics, ranges, here, first):
+        for part in _edges(dynamics, ranges, look, first):
             edges.append(part)
             total_steps += len(part[0])
             if total_steps > MOST_STEPS:
                 raise Unsupported(f"the states have more than {MOST_STEPS} steps", fix="use --means cells")
+        bad[rows] = look.some(dynamics.bad)
+        trouble[rows] = look.some(dynamics.trouble)
+        if given is None:
+            starts.append(first + np.flatnonzero(here.condition(dynamics.initial)))
     nothing = np.zeros(0, dtype=np.int64)
     edges = edges or [(nothing, nothing, nothing.astype(np.int32))]
     joined = [np.concatenate(part) for part in zip(*edges, strict=True)]
@@ -114,26 +140,82 @@ def tabulate(dynamics: Dynamics, budget: Budget) -> Table:
     )
 
 
-def _columns(dynamics: Dynamics, ranges: tuple[range, ...], first: int, count: int) -> Columns:
-    numbers = np.arange(first, first + count)
-    places = np.unravel_index(numbers, tuple(map(len, ranges)))
+def _columns(
+    dynamics: Dynamics, names: Sequence[str], ranges: Sequence[range], first: int, count: int
+) -> Columns:
+    return _of_numbers(dynamics, names, ranges, np.arange(first, first + count))
+
+
+def _of_numbers(
+    dynamics: Dynamics, names: Sequence[str], ranges: Sequence[range], numbers: Indices
+) -> Columns:
+    """These combinations of values of some scalars, the last scalar running fastest."""
+    places = np.unravel_index(numbers, tuple(map(len, ranges))) if ranges else ()
     given: dict[str, Column] = {}
-    for (name, kind), span, place in zip(dynamics.layout.kinds.items(), ranges, places, strict=True):
-        given[name] = _column(kind, place + span.start, span)
-    return Columns(given, count)
+    for name, span, place in zip(names, ranges, places, strict=True):
+        given[name] = _column(dynamics.layout.kinds[name], place + span.start, span)
+    return Columns(given, len(numbers))
 
 
 def _column(kind: object, values: Indices, span: range) -> Column:
     return values.astype(np.bool_) if isinstance(kind, Bool) else Numbers(values, span[0], span[-1])
 
 
-def _with_outputs(dynamics: Dynamics, here: Columns) -> Columns:
-    if dynamics.call is None:
-        return here
-    points = np.stack([_seen(here, t) for t in dynamics.call.inputs], axis=1)
-    low, high = spread(dynamics.call.network, points)
-    outputs = {n: Spread(low[i], high[i]) for i, n in enumerate(dynamics.outputs)}
-    return Columns({**here.given, **outputs}, here.size)
+class _Look:
+    """Conditions over some states; the network is evaluated in those alone where its outputs matter."""
+
+    def __init__(self, dynamics: Dynamics, here: Columns, orders: Mapping[int, Ordered]) -> None:
+        self.dynamics, self.size, self.orders = dynamics, here.size, orders
+        self.low = np.full((len(dynamics.outputs), here.size), -np.inf)
+        self.high = np.full((len(dynamics.outputs), here.size), np.inf)
+        self.seen = np.zeros(here.size, dtype=np.bool_)
+        outputs = {n: Spread(self.low[i], self.high[i]) for i, n in enumerate(dynamics.outputs)}
+        self.here = Columns({**here.given, **outputs}, here.size)
+
+    def known(self, rows: Indices) -> None:
+        """Evaluate the network in these states, where that was not done before."""
+        if self.dynamics.call is None or not (new := rows[~self.seen[rows]]).size:
+            return
+        some = self.here.narrow(new)
+        points = np.stack([_seen(some, t) for t in self.dynamics.call.inputs], axis=1)
+        self.low[:, new], self.high[:, new] = spread(self.dynamics.call.network, points)
+        self.seen[new] = True
+
+    def rows(self, ordered: Ordered, picked: Mapping[str, Column]) -> tuple[Columns, Indices]:
+        """In which states all conditions may hold: first those that do not depend on outputs."""
+        here = Columns({**self.here.given, **picked}, self.size) if picked else self.here
+        rows, few = np.arange(self.size), here
+        for depends, condition in ordered:
+            if depends:
+                self.known(rows)
+            kept = np.flatnonzero(few.condition(condition))
+            if kept.size < rows.size:
+                rows = rows[kept]
+                few = here.narrow(rows)
+            if not rows.size:
+                break
+        return here, rows
+
+    def some(self, cases: tuple[Term, ...]) -> Mask:
+        """States in which one of the conditions may hold, for some values that the environment chooses."""
+        found = np.zeros(self.size, dtype=np.bool_)
+        for case in cases:
+            for picked in _picks(self.dynamics, (case,)):
+                found[self.rows(self.orders[id(case)], picked)[1]] = True
+        return found
+
+
+def _in_order(conditions: tuple[Term, ...], outputs: tuple[str, ...]) -> Ordered:
+    """The conjuncts of these conditions, those that depend on outputs last."""
+    parts = list(conditions)
+    found: Ordered = []
+    while parts:
+        part = parts.pop(0)
+        if isinstance(part, Apply) and part.op is Op.AND:
+            parts[:0] = part.args
+        else:
+            found.append((not free_names(part).isdisjoint(outputs), part))
+    return sorted(found, key=lambda f: f[0])
 
 
 def _seen(here: Columns, term: Term) -> NDArray[np.float64]:
@@ -143,6 +225,8 @@ def _seen(here: Columns, term: Term) -> NDArray[np.float64]:
         raise Unsupported("the network reads its own output")
     if isinstance(value, np.ndarray):
         return np.broadcast_to(value.astype(np.float64), (here.size,))
+    if value.over == 1 and max(abs(value.low), abs(value.high)) <= 2**24:
+        return np.broadcast_to(value.values.astype(np.float64), (here.size,))
     distinct, places = np.unique(value.values, return_inverse=True)
     near = [float(round_to_float32(Fraction(int(v), value.over))) for v in distinct]
     return np.broadcast_to(np.array(near)[places.reshape(value.values.shape)], (here.size,))
@@ -163,15 +247,6 @@ def spread(network: Network, points: NDArray[np.float64]) -> tuple[NDArray[np.fl
     return np.where(unknown, -np.inf, low), np.where(unknown, np.inf, high)
 
 
-def _some(here: Columns, cases: tuple[Term, ...], dynamics: Dynamics) -> Mask:
-    """States in which one of the conditions may hold, for some values that the environment chooses."""
-    found = np.zeros(here.size, dtype=np.bool_)
-    for case in cases:
-        for picked in _picks(dynamics, (case,)):
-            found |= Columns({**here.given, **picked}, here.size).condition(case)
-    return found
-
-
 def _picks(dynamics: Dynamics, terms: tuple[Term, ...]) -> Iterator[Mapping[str, Column]]:
     """All values of the quantities in these terms that are neither state nor output."""
     names = sorted(set().union(*map(free_names, terms)) - set(dynamics.scalars) - set(dynamics.outputs))
@@ -186,15 +261,14 @@ def _picks(dynamics: Dynamics, terms: tuple[Term, ...]) -> Iterator[Mapping[str,
 
 
 def _edges(
-    dynamics: Dynamics, ranges: tuple[range, ...], here: Columns, first: int
+    dynamics: Dynamics, ranges: tuple[range, ...], look: _Look, first: int
 ) -> Iterator[tuple[Indices, Indices, NDArray[np.int32]]]:
     for number, step in enumerate(dynamics.steps):
         for picked in _picks(dynamics, (step.guard, *step.after.values())):
-            everything = Columns({**here.given, **picked}, here.size)
-            rows = np.flatnonzero(everything.condition(step.condition))
+            here, rows = look.rows(look.orders[id(step)], picked)
             if not rows.size:
                 continue
-            targets, inside = _targets(dynamics, ranges, everything.narrow(rows), step.after)
+            targets, inside = _targets(dynamics, ranges, here.narrow(rows), step.after)
             sources = first + rows[inside]
             yield sources, targets[inside], np.full(sources.size, number, dtype=np.int32)
 
