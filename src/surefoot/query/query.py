@@ -87,11 +87,15 @@ class Unsat:
 
 @dataclass(frozen=True, slots=True)
 class Undecided:
-    """`proof`: evidence for real arithmetic, where only the rounding of float32 is in doubt."""
+    """`proof`: evidence for real arithmetic, where only the rounding of float32 is in doubt.
+
+    `near`: a point that satisfies the query up to the tolerances of a solver, but not exactly.
+    """
 
     why: Why
     detail: str
     proof: Proof | None = field(default=None, compare=False)
+    near: Assignment | None = field(default=None, compare=False)
 
 
 Answer: TypeAlias = Sat | Unsat | Undecided

@@ -6,7 +6,11 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from surefoot.errors import InvalidProblem, Unsupported
+from surefoot.network.linear import linear_bounds
+from surefoot.network.outward import Box as Range
 from surefoot.problem.network import (
     Activation,
     Affine,
@@ -19,14 +23,47 @@ from surefoot.problem.network import (
     Pick,
     Shape,
 )
+from surefoot.query.bounds import Box, interval
+from surefoot.query.linear import linearise
 from surefoot.query.query import NetworkCall
 from surefoot.solve.z3.terms import translate
 
 
+def neuron_bounds(call: NetworkCall, box: Box) -> tuple[Range, ...] | None:
+    """Rigorous bounds of every value of the network for the box of a query; None where an input has none."""
+    try:
+        inputs = [interval(linearise(t), box) for t in call.inputs]
+    except Unsupported:
+        return None
+    ends = [(low, high) for low, high in inputs if low is not None and high is not None and low <= high]
+    if len(ends) < len(inputs):
+        return None
+    low = np.array([_beside(a, -np.inf) for a, _ in ends])
+    high = np.array([_beside(b, np.inf) for _, b in ends])
+    found = linear_bounds(call.network, low, high).values
+    return found if all(np.isfinite(r.low).all() and np.isfinite(r.high).all() for r in found) else None
+
+
+def _beside(value: Fraction, side: float) -> float:
+    """The number itself, or the next float on that side."""
+    near = float(value)
+    outside = near < value if side > 0 else near > value
+    return float(np.nextafter(near, side)) if outside else near
+
+
 def assert_call(
-    z3: Any, context: Any, solver: Any, call: NetworkCall, names: Mapping[str, Any], number: int
+    z3: Any,
+    context: Any,
+    solver: Any,
+    call: NetworkCall,
+    names: Mapping[str, Any],
+    number: int,
+    known: tuple[Range, ...] | None = None,
 ) -> None:
-    """Tie a call's output quantities to its inputs; `number` keeps the names of its inner values apart."""
+    """Tie a call's output quantities to its inputs; `number` keeps the names of its inner values apart.
+
+    `known`: bounds of every value of the network. They are asserted, and decide ReLUs of one sign.
+    """
     inputs = [translate(z3, context, t, names) for t in call.inputs]
     for meaning in inputs:
         solver.add(meaning.defined)
@@ -37,7 +74,21 @@ def assert_call(
             fresh = [z3.FreshReal(f"call{number}.{position}", ctx=context) for _ in node.bias]
             for constant, total in zip(fresh, _sums(z3, context, node, values[node.source]), strict=True):
                 solver.add(constant == total)
+            if known is not None:
+                ends = zip(known[position + 1].low.tolist(), known[position + 1].high.tolist(), strict=True)
+                for constant, (low, high) in zip(fresh, ends, strict=True):
+                    solver.add(
+                        constant >= rational(z3, context, low), constant <= rational(z3, context, high)
+                    )
             values.append(fresh)
+        elif isinstance(node, Activation) and node.shape is Shape.RELU and known is not None:
+            around = zip(
+                values[node.source],
+                known[node.source].low.tolist(),
+                known[node.source].high.tolist(),
+                strict=True,
+            )
+            values.append([_relu(z3, context, x, low, high) for x, low, high in around])
         else:
             values.append(_node(z3, context, node, values))
     slack = call.slack or (Fraction(0),) * len(call.outputs)
@@ -100,6 +151,11 @@ def _with_constant(x: Any, kind: Constant, constant: Any) -> Any:
             return x * constant
         case Constant.DIVIDE:
             return x / constant
+
+
+def _relu(z3: Any, context: Any, x: Any, low: float, high: float) -> Any:
+    zero = rational(z3, context, 0.0)
+    return x if low >= 0 else zero if high <= 0 else z3.If(x > 0, x, zero)
 
 
 def _activation(z3: Any, context: Any, x: Any, shape: Shape, parameters: list[Any]) -> Any:

@@ -17,7 +17,7 @@ from surefoot.query.query import Answer, Assignment, Number, Query, Sat, Undecid
 from surefoot.query.satisfies import satisfies
 from surefoot.solve.protocol import Ask
 from surefoot.solve.remote import Question, remote_session
-from surefoot.solve.z3.network import assert_call, rational
+from surefoot.solve.z3.network import assert_call, neuron_bounds, rational
 from surefoot.solve.z3.terms import translate, unsupported_operator
 
 _LONGEST = 2**31  # milliseconds that Z3 can count
@@ -30,6 +30,8 @@ class Z3:
     name: ClassVar[str] = "z3"
 
     seed: int = 0
+    bounds: bool = False
+    """Tell it between which numbers each neuron lies on the box of the query."""
 
     def objection(self, query: Query) -> str | None:
         if find_spec("z3") is None:
@@ -45,10 +47,10 @@ class Z3:
         return None
 
     def session(self, base: Query, *, seconds: float) -> AbstractContextManager[Ask]:
-        return remote_session(prepare, base, self.seed, seconds=seconds)
+        return remote_session(prepare, base, self.seed, self.bounds, seconds=seconds)
 
 
-def prepare(base: Query, seed: int) -> Question:
+def prepare(base: Query, seed: int, bounds: bool = False) -> Question:
     """Assert the base once; every question is a push, a check and a pop."""
     import z3
 
@@ -64,7 +66,8 @@ def prepare(base: Query, seed: int) -> Question:
     for constraint in base.constraints:
         solver.add(_holds(z3, context, constraint, names))
     for number, call in enumerate(base.calls):
-        assert_call(z3, context, solver, call, names, number)
+        known = neuron_bounds(call, declared(base.quantities)) if bounds else None
+        assert_call(z3, context, solver, call, names, number, known)
 
     def question(more: tuple[Term, ...], seconds: float) -> Answer:
         if not isinf(seconds):

@@ -1,0 +1,142 @@
+"""Marabou (Katz et al. 2019, 2024) as a solver of questions over real variables.
+
+It computes in floats with tolerances. A point that it finds counts only if it satisfies the query exactly,
+perhaps moved a little; otherwise the answer is undecided with that point `near`. Its "unsat" is its word.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from itertools import product
+from math import ceil, inf
+from typing import Any, ClassVar
+
+from surefoot.errors import Unsupported, missing
+from surefoot.problem.environment import Bool, Int
+from surefoot.problem.term import Term
+from surefoot.query.bounds import declared, is_empty
+from surefoot.query.formula import All, AnyOf, Atom, Formula, Relation, all_of, normal
+from surefoot.query.lower import lower
+from surefoot.query.query import Answer, Query, Sat, Undecided, Unsat, Why
+from surefoot.solve.marabou.program import Program, program
+from surefoot.solve.nearby import settled
+from surefoot.solve.protocol import Ask
+from surefoot.solve.remote import Question, remote_session
+
+MOST = 256  # alternatives of a query
+
+
+@dataclass(frozen=True, slots=True)
+class Marabou:
+    """Marabou (extra `marabou`, CPython 3.11). Whole numbers need `Branch(Marabou())`."""
+
+    name: ClassVar[str] = "marabou"
+
+    def objection(self, query: Query) -> str | None:
+        if find_spec("maraboupy") is None:
+            return str(missing("maraboupy", "marabou"))
+        whole = [q.name for q in query.quantities if isinstance(q.kind, Bool | Int)]
+        if whole:
+            return f"`marabou` takes real variables; `{whole[0]}` is not one"
+        for call in query.calls:
+            if not call.network.is_piecewise_linear():
+                return f"`marabou` needs piecewise-linear networks; `{call.network.name}` is not"
+        try:
+            alternatives(lower(query).query.constraints)
+        except Unsupported as why:
+            return f"`marabou` cannot take this query: {why}"
+        return None
+
+    def session(self, base: Query, *, seconds: float) -> AbstractContextManager[Ask]:
+        return remote_session(prepare, base, seconds=seconds)
+
+
+def alternatives(constraints: tuple[Term, ...]) -> list[tuple[Atom, ...]]:
+    """The constraints as conjunctions of which one must hold."""
+    return _cases(all_of(normal(c) for c in constraints))
+
+
+def _cases(formula: Formula) -> list[tuple[Atom, ...]]:
+    match formula:
+        case Atom():
+            return [(formula,)]
+        case AnyOf(parts):
+            found = [case for part in parts for case in _cases(part)]
+        case All(parts):
+            found = [()]
+            for part in parts:
+                found = [(*first, *second) for first, second in product(found, _cases(part))]
+                if len(found) > MOST:
+                    break
+    if len(found) > MOST:
+        raise Unsupported(f"it has more than {MOST} alternatives")
+    return found
+
+
+def prepare(base: Query) -> Question:
+    """Every question is a program of its own: Marabou has no sessions."""
+
+    def question(more: tuple[Term, ...], seconds: float) -> Answer:
+        query = Query(base.quantities, base.constraints + more, base.calls)
+        lowered = lower(query)
+        if any(is_empty(b) for b in declared(lowered.query.quantities).values()):
+            return Unsat()
+        doubt: Undecided | None = None
+        for atoms in alternatives(lowered.query.constraints):
+            answer = _asked(lowered.query, atoms, seconds)
+            if isinstance(answer, Sat):
+                return Sat(lowered.back(answer.assignment))
+            if isinstance(answer, Undecided):
+                near = None if answer.near is None else lowered.back(answer.near)
+                doubt = Undecided(answer.why, answer.detail, near=near)
+        return doubt or Unsat()
+
+    return question
+
+
+def _asked(query: Query, atoms: tuple[Atom, ...], seconds: float) -> Answer:
+    made = program(query, atoms)
+    if any(low > high for low, high in zip(made.low, made.high, strict=True)):
+        return Unsat()
+    word, values = _solve(made, seconds)
+    if word == "unsat":
+        return Unsat()
+    if word != "sat":
+        why = Why.TIMEOUT if "TIMEOUT" in word.upper() else Why.INCOMPLETE
+        return Undecided(why, f"Marabou: {word}")
+    floats = {name: values[variable] for name, variable in made.names.items()}
+    found = settled(query, floats, atoms)
+    if found.exact:
+        return Sat(found.assignment)
+    return Undecided(Why.NUMERICS, "Marabou's point fails the exact check", near=found.assignment)
+
+
+def _solve(made: Program, seconds: float) -> tuple[str, dict[int, float]]:
+    from maraboupy import Marabou as Options
+    from maraboupy import MarabouCore as Core
+
+    query: Any = Core.InputQuery()
+    query.setNumberOfVariables(len(made.low))
+    kinds = {Relation.EQ: Core.Equation.EquationType.EQ, Relation.LE: Core.Equation.EquationType.LE}
+    for terms, relation, value in made.rows:
+        equation = Core.Equation(kinds[relation])
+        for variable, coefficient in terms.items():
+            equation.addAddend(coefficient, variable)
+        equation.setScalar(value)
+        query.addEquation(equation)
+    for variable, (low, high) in enumerate(zip(made.low, made.high, strict=True)):
+        if low != -inf:
+            query.setLowerBound(variable, low)
+        if high != inf:
+            query.setUpperBound(variable, high)
+    for number, variable in enumerate(made.inputs):
+        query.markInputVariable(variable, number)
+    for number, variable in enumerate(made.outputs):
+        query.markOutputVariable(variable, number)
+    for before, after in made.relus:
+        Core.addReluConstraint(query, before, after)
+    limit = 0 if seconds == inf else max(1, ceil(seconds))
+    word, values, _ = Core.solve(query, Options.createOptions(verbosity=0, timeoutInSeconds=limit), "")
+    return word, values
