@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from surefoot.engines import ENGINES
+from surefoot.engines.predicates.configurations import CONFIGURATIONS
 from surefoot.engines.protocol import Engine
 from surefoot.engines.statistical.engine import WAYS
 from surefoot.errors import InvalidProblem, SurefootError, did_you_mean
@@ -72,7 +73,7 @@ TYPES: dict[str, Any] = {
     "str": str,
     "str | None": str,
 }
-CHOICES: dict[str, tuple[str, ...]] = {"method": WAYS}
+CHOICES: dict[str, tuple[str, ...]] = {"method": WAYS, "configuration": tuple(CONFIGURATIONS)}
 
 
 def engine_flags(command: Callable[..., Any], names: Sequence[str] = ()) -> Callable[..., Any]:

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil, floor
+from time import monotonic
 from typing import TypeAlias
 
 from surefoot.errors import Unsupported
@@ -22,8 +23,10 @@ from surefoot.problem.term import Term, Var, equal
 from surefoot.query.formula import Atom, atoms, normal
 from surefoot.query.lower import lower
 from surefoot.query.query import Answer, Assignment, Quantity, Query, Sat, Undecided, Unsat, Why
+from surefoot.solve.many import Local
 from surefoot.solve.nearby import settled
 from surefoot.solve.protocol import Ask, Solver
+from surefoot.solve.remote import Question
 
 WHOLE = Fraction(1, 10**5)  # a value this close to a whole number counts as one, until it is checked exactly
 Bounds: TypeAlias = dict[str, tuple[int, int]]
@@ -50,16 +53,19 @@ class Branch:
 
     @contextmanager
     def session(self, base: Query, *, seconds: float) -> Iterator[Ask]:
-        whole = {q.name: _ends(q.kind) for q in base.quantities if isinstance(q.kind, Int)}
         with self.relaxed.session(relaxation(base), seconds=seconds) as ask_relaxed:
+            yield lambda *more: _branched(base, more, ask_relaxed)
 
-            def ask(*more: Term) -> Answer:
-                query = Query(base.quantities, base.constraints + more, base.calls)
-                if any(low > high for low, high in whole.values()):
-                    return Unsat()
-                return _branched(query, more, whole, ask_relaxed)
+    def question(self, base: Query) -> Question:
+        if not isinstance(self.relaxed, Local):
+            raise Unsupported(f"`{self.relaxed.name}` answers in sessions only")
+        relaxed = self.relaxed.question(relaxation(base))
 
-            yield ask
+        def question(more: tuple[Term, ...], seconds: float) -> Answer:
+            deadline = monotonic() + seconds
+            return _branched(base, more, lambda *all: relaxed(all, max(0.0, deadline - monotonic())))
+
+        return question
 
 
 def _ends(kind: Int) -> tuple[int, int]:
@@ -80,7 +86,11 @@ def _relaxed(quantity: Quantity) -> Quantity:
     return Quantity(quantity.name, Real(Fraction(low), Fraction(high)))
 
 
-def _branched(query: Query, more: tuple[Term, ...], whole: Bounds, ask_relaxed: Ask) -> Answer:
+def _branched(base: Query, more: tuple[Term, ...], ask_relaxed: Ask) -> Answer:
+    whole = {q.name: _ends(q.kind) for q in base.quantities if isinstance(q.kind, Int)}
+    if any(low > high for low, high in whole.values()):
+        return Unsat()
+    query = Query(base.quantities, base.constraints + more, base.calls)
     wanted = _comparisons(query)
     waiting: list[Bounds] = [whole]
     doubt: Undecided | None = None

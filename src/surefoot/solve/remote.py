@@ -16,7 +16,7 @@ from surefoot.work.child import Died, TimedOut, borrowed
 Question: TypeAlias = Callable[[tuple[Term, ...], float], Answer]  # more terms, seconds
 Prepare: TypeAlias = Callable[..., Question]  # from the base query and the solver's options
 
-_GRACE = 0.4  # seconds for a solver that does look at the clock to say so itself
+GRACE = 0.4  # seconds for a solver that does look at the clock to say so itself
 
 _prepared: dict[str, Question] = {}  # in the child: the session that its parent has open
 
@@ -31,15 +31,15 @@ def remote_session(prepare: Prepare, base: Query, *options: object, seconds: flo
         def ask(*more: Term) -> Answer:
             nonlocal is_open
             if deadline <= monotonic():
-                return _late(seconds)
+                return late(seconds)
             was_open, is_open = is_open, False
             try:
                 if not was_open:
-                    worker.call(_open, prepare, base, options, seconds=deadline - monotonic() + _GRACE)
+                    worker.call(_open, prepare, base, options, seconds=deadline - monotonic() + GRACE)
                 left = max(0.0, deadline - monotonic())
-                answer = worker.call(_ask, more, left, seconds=left + _GRACE)
+                answer = worker.call(_ask, more, left, seconds=left + GRACE)
             except TimedOut:
-                return _late(seconds)
+                return late(seconds)
             except Died as death:
                 if death.memory:
                     return Undecided(Why.MEMORY, str(death))
@@ -50,7 +50,7 @@ def remote_session(prepare: Prepare, base: Query, *options: object, seconds: flo
         yield ask
 
 
-def _late(seconds: float) -> Undecided:
+def late(seconds: float) -> Undecided:
     return Undecided(Why.TIMEOUT, f"no answer within {seconds:g} s")
 
 

@@ -20,13 +20,14 @@ from surefoot.engines.predicates.asked.expansion import TESTS
 from surefoot.engines.predicates.asked.refining import decide
 from surefoot.engines.predicates.asked.search import begin
 from surefoot.engines.predicates.closed import because_closed
+from surefoot.engines.predicates.configurations import CONFIGURATIONS, Configuration
 from surefoot.engines.predicates.graph import labels_of, tabulated_graph, trace_along
 from surefoot.engines.predicates.moves import Dynamics, dynamics
 from surefoot.engines.predicates.tabulated.boxes import closed_set
 from surefoot.engines.predicates.tabulated.partition import Concrete, explore, sure
 from surefoot.engines.predicates.tabulated.refinement import Abstraction, abstraction, refine
 from surefoot.engines.predicates.tabulated.table import OutOfTime, Table, size, tabulate
-from surefoot.errors import SurefootError, Unsupported
+from surefoot.errors import SurefootError, Unsupported, did_you_mean
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.problem.term import Term
@@ -50,8 +51,10 @@ class Predicates:
     """Give up refining beyond so many."""
     means: Literal["auto", "table", "cells"] = "auto"
     """How steps are found: all states in a table, questions to the native solver, or the cheaper of both."""
-    tests: str = "guard exact"
-    """Which optional tests are asked: guard, relaxed, exact, relations, fixing."""
+    configuration: str = "native"
+    """Who answers which tests: native, or as in the paper pa, pa-marabou, pa-bb-marabou, pa-marabou-z3."""
+    tests: str | None = None
+    """Which optional tests are asked: guard, relaxed, exact, relations, fixing; else the configuration's."""
 
     def objection(self, problem: Problem) -> str | None:
         if not isinstance(problem.property, Never) or problem.property.steps is not None:
@@ -73,7 +76,7 @@ class Predicates:
         if self.means == "table":
             return f"predicates makes a table of up to {TABULATED} states; there are more"
         try:
-            begin(model, self.asked_tests(), Budget())
+            begin(model, self.asked_tests(), Budget(), self._chosen().answerers())
         except SurefootError as error:
             return str(error)
         return None
@@ -81,22 +84,40 @@ class Predicates:
     def _cannot_ask(self) -> str | None:
         if self.means not in ("auto", "table", "cells"):
             return f"predicates does not know the means `{self.means}`: auto, table or cells"
+        if self.configuration not in CONFIGURATIONS:
+            known = did_you_mean(self.configuration, CONFIGURATIONS)
+            return f"predicates has no configuration `{self.configuration}`; fix: {known}"
+        if self.means == "table" and self.configuration != "native":
+            return "a table needs no solver; leave out --means or --configuration"
         unknown = sorted(self.asked_tests() - set(TESTS))
         return f"predicates does not know the test `{unknown[0]}`: {', '.join(TESTS)}" if unknown else None
 
     def asked_tests(self) -> frozenset[str]:
-        return frozenset(self.tests.replace(",", " ").split())
+        words = self._chosen().tests if self.tests is None else self.tests
+        return frozenset(words.replace(",", " ").split())
+
+    def _chosen(self) -> Configuration:
+        return CONFIGURATIONS[self.configuration]
 
     def _has_table(self, model: Dynamics) -> bool:
-        return self.means != "cells" and size(model) <= TABULATED
+        return self.means != "cells" and self.configuration == "native" and size(model) <= TABULATED
 
     def check(self, problem: Problem, budget: Budget) -> Verdict:
         model = dynamics(problem)
         try:
             if self._has_table(model):
                 return _tabulated(self, model, budget)
-            tests, most = self.asked_tests(), self.max_predicates
-            return decide(model, self.predicates, tests, budget, fixed=self.fixed, most=most)
+            chosen = self._chosen()
+            return decide(
+                model,
+                self.predicates,
+                self.asked_tests(),
+                budget,
+                fixed=self.fixed,
+                most=self.max_predicates,
+                answerers=chosen.answerers(),
+                leaves=chosen.leaves,
+            )
         except OutOfTime:
             return Unknown(Reason.TIMEOUT, "the budget ended before all states were looked at")
         except Unsupported as why:

@@ -52,6 +52,9 @@ class Marabou:
     def session(self, base: Query, *, seconds: float) -> AbstractContextManager[Ask]:
         return remote_session(prepare, base, seconds=seconds)
 
+    def question(self, base: Query) -> Question:
+        return prepare(base)
+
 
 def alternatives(constraints: tuple[Term, ...]) -> list[tuple[Atom, ...]]:
     """The constraints as conjunctions of which one must hold."""

@@ -65,6 +65,9 @@ class Milp:
     def session(self, base: Query, *, seconds: float) -> AbstractContextManager[Ask]:
         return remote_session(prepare, base, self.seed, seconds=seconds)
 
+    def question(self, base: Query) -> Question:
+        return prepare(base, self.seed)
+
 
 def prepare(base: Query, seed: int) -> Question:
     """Answers questions about a base query, each built afresh: it cannot depend on earlier ones."""

@@ -49,6 +49,9 @@ class Z3:
     def session(self, base: Query, *, seconds: float) -> AbstractContextManager[Ask]:
         return remote_session(prepare, base, self.seed, self.bounds, seconds=seconds)
 
+    def question(self, base: Query) -> Question:
+        return prepare(base, self.seed, self.bounds)
+
 
 def prepare(base: Query, seed: int, bounds: bool = False) -> Question:
     """Assert the base once; every question is a push, a check and a pop."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from surefoot.formats.track import FREE, GOAL, START, Track
+from surefoot.formats.track import FREE, GOAL, START, WALL, Track
 from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
 from surefoot.problem.names import location_name
 from surefoot.problem.problem import Problem
@@ -55,8 +55,10 @@ def _car(track: Track, slip: Fraction, largest_speed: int) -> Component:
         return (taken, Outcome(Const(slip), moved(0, 0), target="moved")) if slip else (taken,)
 
     accelerations = tuple(Edge("drive", "accelerate", outcomes=outcomes(ax, ay)) for ax, ay in ACCELERATIONS)
-    free, goal = inside(track, FREE, START), inside(track, GOAL)
-    ends = ((free, "drive"), (goal, "finished"), (~free & ~goal, "crashed"))
+    right, bottom = track.width - 1, track.height - 1
+    outside = disjunction((X < 0, right < X, Y < 0, bottom < Y))
+    free, goal, wall = inside(track, FREE, START), inside(track, GOAL), outside | inside(track, WALL)
+    ends = ((free, "drive"), (goal, "finished"), (wall, "crashed"))
     answers = tuple(Edge("moved", None, guard, outcomes=(Outcome(target=end),)) for guard, end in ends)
     return Component("car", (*accelerations, *answers), ("drive", "moved", "crashed", "finished"), ("drive",))
 

@@ -9,8 +9,8 @@ from itertools import islice
 from random import Random
 
 from surefoot.engines.predicates.asked.cubes import Cube, ends, meet
+from surefoot.engines.predicates.asked.foreign import Point
 from surefoot.engines.predicates.asked.search import Search
-from surefoot.engines.predicates.asked.space import Point
 from surefoot.engines.predicates.graph import as_state
 from surefoot.errors import SurefootError
 from surefoot.problem.environment import Bool, Choice, Int, Law, Real

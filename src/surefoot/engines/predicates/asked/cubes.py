@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from itertools import product
 from typing import TypeAlias
 
@@ -222,18 +223,28 @@ def cube_of(atoms: Iterable[Atom]) -> Cube:
 
 
 def joined(first: Cube, second: Cube, kinds: Kinds) -> Cube | None:
-    """Both at once; None where that is impossible at sight."""
+    """Both at once; None where that is impossible at sight.
+
+    What is new is looked at: rows of the second, and rows of the first whose names got other bounds.
+    """
     box = dict(first.box)
+    changed = set()
     for name, (low, high) in second.box.items():
         below, above = box.get(name, (None, None))
         low = below if low is None else low if below is None else max(low, below)
         high = above if high is None else high if above is None else min(high, above)
         if low is not None and high is not None and low > high:
             return None
-        box[name] = (low, high)
-    rows = tuple(dict.fromkeys((*first.rows, *second.rows)))
-    made = Cube(box, rows)
-    return None if any(_impossible(row, made, kinds) for row in rows) else made
+        if low is not below or high is not above:
+            box[name] = (low, high)
+            changed.add(name)
+    old = set(first.rows) if second.rows else ()
+    new = tuple(row for row in dict.fromkeys(second.rows) if row not in old)
+    made = Cube(box, first.rows + new)
+    doubtful = (
+        [r for r in first.rows if any(n in changed for n, _ in r.linear.coefficients)] if changed else []
+    )
+    return None if any(_impossible(row, made, kinds) for row in (*new, *doubtful)) else made
 
 
 def _impossible(row: Atom, cube: Cube, kinds: Kinds) -> bool:
@@ -266,6 +277,7 @@ def ends(name: str, cube: Cube, kinds: Kinds) -> Ends:
     return below, above
 
 
+@lru_cache(1 << 12)
 def _range(kind: Scalar) -> Ends:
     match kind:
         case Bool():

@@ -4,7 +4,8 @@ For an abstract state and an action: is the guard satisfied by one of its states
 pick the action in one of these, with variables as real numbers (line 3) and as they are (line 4)? Then the
 successors: predicates whose value follows are fixed (line 7), the others are branched on, and a branch is
 tested as it is made: without the network (line 11), relaxed (line 12), exactly (line 13). Each test may be
-left out; then there are more steps than there should be, never fewer.
+left out; then there are more steps than there should be, never fewer. With `leaves` a successor is tested
+when all its values are there, as the paper has it (lines 10 to 13); line 4 is left out, as it does.
 
 Beyond the paper: tests of a wave are asked together; values that follow from bounds are fixed without asking;
 a point that was found is used for every later question that it answers; what was impossible for fewer
@@ -21,8 +22,10 @@ from typing import TypeAlias
 
 from surefoot.encode.interval import Kinds
 from surefoot.engines.predicates.asked.cubes import Cube, meet
-from surefoot.engines.predicates.asked.space import Point, Space
+from surefoot.engines.predicates.asked.foreign import Point
+from surefoot.engines.predicates.asked.space import Space
 from surefoot.engines.predicates.asked.ways import Predicate, Way, before, moved, without
+from surefoot.engines.predicates.tabulated.table import OutOfTime
 
 Places: TypeAlias = tuple[int, ...]
 Bits: TypeAlias = tuple[bool, ...]
@@ -72,6 +75,7 @@ class Expansion:
     scalars: frozenset[str]
     location_names: tuple[str, ...]
     tests: frozenset[str]
+    leaves: bool = False  # successors are tested when they are complete, as in the paper
     predicates: list[Predicate] = field(default_factory=list)
     witnesses: dict[tuple[Key, int], list[Witness]] = field(default_factory=dict)
     known: dict[tuple[Key, int], frozenset[Key]] = field(default_factory=dict)
@@ -140,16 +144,21 @@ class Expansion:
         reached: dict[tuple[Key, int], set[Key]] = {(b.source, b.way): set() for b in branches}
         applicable = self._confirmed(branches, "applicability")
         self._fix(applicable)
+        complete: list[Branch] = []
         while applicable:
             parts: list[Branch] = []
             for branch in applicable:
+                if self.space.budget.spent():
+                    raise OutOfTime
                 divided = self._divided(branch)
                 if divided is None:
-                    bits = tuple(branch.values[i] for i in range(len(self.predicates)))
-                    reached[branch.source, branch.way].add(Key(branch.places, bits))
+                    complete.append(branch)
                 else:
                     parts += divided
-            applicable = self._confirmed(parts, "transition")
+            applicable = parts if self.leaves else self._confirmed(parts, "transition")
+        for branch in self._confirmed(complete, "transition") if self.leaves else complete:
+            bits = tuple(branch.values[i] for i in range(len(self.predicates)))
+            reached[branch.source, branch.way].add(Key(branch.places, bits))
         return reached
 
     def start(self, places: Places, way: int) -> Branch:
@@ -216,11 +225,15 @@ class Expansion:
         sure = [b for b in kept if self._covered(b)]
         doubtful = [b for b in kept if not self._covered(b)]
         if "guard" in self.tests:
+            silent = [b for b in doubtful if not any(map(self.space.mentions_outputs, b.cubes))]
+            doubtful = [b for b in doubtful if any(map(self.space.mentions_outputs, b.cubes))]
+            kind = f"{what} without network"
+            sure += self._possible(silent, [b.cubes for b in silent], kind, False, True)
             plain = [[without(c, self.space.outputs) for c in b.cubes] for b in doubtful]
-            doubtful = self._possible(doubtful, plain, f"{what} without network", False, False)
+            doubtful = self._possible(doubtful, plain, kind, False, False)
         if "relaxed" in self.tests:
             doubtful = self._possible(doubtful, [b.cubes for b in doubtful], f"{what}, relaxed", True, False)
-        if "exact" in self.tests:
+        if "exact" in self.tests and not (self.leaves and what == "applicability"):
             doubtful = self._possible(doubtful, [b.cubes for b in doubtful], f"{what}, exact", False, True)
         return sure + doubtful
 

@@ -26,8 +26,8 @@ from surefoot.engines.predicates.asked.cubes import (
     whole_names,
 )
 from surefoot.engines.predicates.asked.expansion import Expansion, Key
+from surefoot.engines.predicates.asked.foreign import Point
 from surefoot.engines.predicates.asked.search import Goal, Reached, Search
-from surefoot.engines.predicates.asked.space import Point
 from surefoot.engines.predicates.asked.ways import Way, moved, satisfies, tidy
 from surefoot.engines.predicates.graph import as_state
 from surefoot.engines.predicates.moves import scalar_terms
@@ -99,7 +99,7 @@ def _start(search: Search, keys: Sequence[Key], taken: Sequence[Way], goal: Goal
     for cubes in ladder:
         chains.append(meet(chains[-1], cubes, expansion.kinds))
     asked = [(n, c) for n, several in enumerate(chains) for c in several]
-    replies = expansion.space.ask("path", [c for _, c in asked])
+    replies = expansion.space.ask("path", [c for _, c in asked], natively=True)
     found = [(n, r.point) for (n, _), r in zip(asked, replies, strict=True) if r.point is not None]
     return max(found, key=lambda f: f[0])[1] if found else None
 
@@ -161,13 +161,13 @@ def _step(expansion: Expansion, point: Point, way: Way, target: Key) -> Point | 
     """The point with values chosen so that the way leads to an abstract state; None if it does not."""
     here = meet([_fixed(expansion, point)], [way.cube], expansion.kinds)
     there = [c for t in expansion.cubes(target) if (c := composed(t, way.after, expansion.kinds)) is not None]
-    replies = expansion.space.ask("run", meet(here, there, expansion.kinds))
+    replies = expansion.space.ask("run", meet(here, there, expansion.kinds), natively=True)
     return next((r.point for r in replies if r.point is not None), None)
 
 
 def _holds(expansion: Expansion, point: Point, cube: Cube) -> bool:
     both = joined(_fixed(expansion, point), cube, expansion.kinds)
-    return both is not None and expansion.space.ask("run", [both])[0].point is not None
+    return both is not None and expansion.space.ask("run", [both], natively=True)[0].point is not None
 
 
 def _witness(expansion: Expansion, source: Key, way: int, target: Key) -> Point | None:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from surefoot.encode.concrete import Candidate, concretise
 from surefoot.engines.predicates.asked.attack import attack
 from surefoot.engines.predicates.asked.expansion import Key
+from surefoot.engines.predicates.asked.foreign import Answerers
 from surefoot.engines.predicates.asked.paths import Run, as_trace, examine
 from surefoot.engines.predicates.asked.search import Reached, Search, begin
 from surefoot.engines.predicates.asked.ways import moved, predicate
@@ -23,7 +24,7 @@ from surefoot.problem.semantics import State, holds
 from surefoot.problem.show import show
 from surefoot.problem.term import Term
 from surefoot.verdict.artifact import AbstractGraph
-from surefoot.verdict.verdict import Reason, Trace, Unknown, Vacuous, Verdict, Violated
+from surefoot.verdict.verdict import Holds, Reason, Trace, Unknown, Vacuous, Verdict, Violated
 from surefoot.verdict.words import counted
 from surefoot.work.budget import Budget
 
@@ -38,9 +39,11 @@ def decide(
     *,
     fixed: bool,
     most: int,
+    answerers: Answerers,
+    leaves: bool,
 ) -> Verdict:
     """The verdict on `never`, with the abstract graph beside it."""
-    search = begin(dynamics, tests, budget)
+    search = begin(dynamics, tests, budget, answerers, leaves)
     for shown in given:
         search.expansion.add(predicate(dynamics, shown, dynamics.expanded(shown)))
     refinements: list[tuple[str, Term]] = []
@@ -56,7 +59,9 @@ def decide(
         if reached.complete and not reached.starts:
             return Vacuous("there is no start state")
         if not reached.unsafe:
-            return _holds(dynamics, graph) if search.has_starts() else Vacuous("there is no start state")
+            if not search.has_starts():
+                return Vacuous("there is no start state")
+            return _holds(dynamics, graph, answerers.names())
         goal = min(reached.unsafe, key=lambda k: (reached.distance[k], k.places, k.bits))
         found = examine(search, reached, goal)
         if isinstance(found, Run):
@@ -76,11 +81,14 @@ def decide(
         search.expansion.add(predicate(dynamics, found.shown, found.condition))
 
 
-def _holds(dynamics: Dynamics, graph: AbstractGraph) -> Verdict:
+def _holds(dynamics: Dynamics, graph: AbstractGraph, foreign: Sequence[str]) -> Verdict:
     if dynamics.doubts:
         return Unknown(Reason.NUMERICS, "; ".join(dynamics.doubts), artifact=graph)
     sizes = f"{counted(len(graph.states), 'state')} and {counted(len(graph.predicates), 'predicate')}"
-    return because_closed(dynamics, graph, f"by a predicate abstraction with {sizes}")
+    how = f"by a predicate abstraction with {sizes}"
+    if foreign:  # their "impossible" has a tolerance, or no proof
+        return Holds(None, ", ".join(foreign), as_asked=True, how=how, artifact=graph)
+    return because_closed(dynamics, graph, how)
 
 
 def _run(search: Search, found: Run, graph: AbstractGraph) -> Verdict:

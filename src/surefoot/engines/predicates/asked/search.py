@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import product
 
 from surefoot.engines.predicates.asked.cubes import Cube, cubes, meet
 from surefoot.engines.predicates.asked.expansion import Expansion, Key
-from surefoot.engines.predicates.asked.space import Point, space
+from surefoot.engines.predicates.asked.foreign import Answerers, Point, refusal
+from surefoot.engines.predicates.asked.space import space
 from surefoot.engines.predicates.asked.ways import Way, alternatives, ways
 from surefoot.engines.predicates.listed import listed
 from surefoot.engines.predicates.moves import Dynamics
+from surefoot.engines.predicates.tabulated.table import OutOfTime
 from surefoot.query.linear import variable
 from surefoot.work.budget import Budget
 
@@ -59,6 +62,11 @@ class Search:
     def run(self, budget: Budget, *, to_the_end: bool = False) -> Reached:
         """All waves; the search stops behind the first one with an unsafe state, unless `to_the_end`."""
         found = Reached()
+        with suppress(OutOfTime):
+            self._waves(found, budget, to_the_end)
+        return found
+
+    def _waves(self, found: Reached, budget: Budget, to_the_end: bool) -> None:
         found.starts = self._starts()
         wave = list(found.starts)
         for key in wave:
@@ -66,7 +74,7 @@ class Search:
         while wave and not budget.spent():
             self._judge(found, wave)
             if found.unsafe and not to_the_end:
-                return found
+                return
             sizes = f"{len(found.before)} abstract states, {len(self.expansion.predicates)} predicates"
             budget.progress(f"predicates: {sizes}")
             after: list[Key] = []
@@ -79,7 +87,6 @@ class Search:
                         after.append(target)
             wave = after
         found.complete = not wave and not budget.spent()
-        return found
 
     def _starts(self) -> list[Key]:
         expansion, components = self.expansion, self.dynamics.problem.environment.components
@@ -102,7 +109,7 @@ class Search:
         if self.starts is not None:
             return bool(self.starts)
         conditions = [way.guard for way in self.expansion.ways[self.expansion.moves :]]
-        return any(reply.possible for reply in self.expansion.space.ask("start", conditions))
+        return any(reply.possible for reply in self.expansion.space.ask("start", conditions, natively=True))
 
     def _judge(self, found: Reached, wave: Sequence[Key]) -> None:
         """Which abstract states of a wave contain an unsafe state."""
@@ -115,7 +122,7 @@ class Search:
             elif not any(key.coarser(n) in keys for n, keys in self.safe):
                 inside = expansion.cubes(key)
                 asked += [(key, g, c) for g in self.goals for c in meet(inside, (g.cube,), expansion.kinds)]
-        replies = expansion.space.ask("unsafe", [c for *_, c in asked])
+        replies = expansion.space.ask("unsafe", [c for *_, c in asked], natively=True)
         for (key, goal, _), reply in zip(asked, replies, strict=True):
             if reply.possible and key not in found.unsafe:
                 found.unsafe[key] = (goal, reply.point)
@@ -130,7 +137,13 @@ def _order(key: Key) -> tuple[tuple[int, ...], tuple[bool, ...]]:
     return key.places, key.bits
 
 
-def begin(dynamics: Dynamics, tests: frozenset[str], budget: Budget) -> Search:
+def begin(
+    dynamics: Dynamics,
+    tests: frozenset[str],
+    budget: Budget,
+    answerers: Answerers | None = None,
+    leaves: bool = False,
+) -> Search:
     """`Unsupported` says what cannot be asked."""
     kinds = dynamics.kinds
     made = ways(dynamics)
@@ -145,9 +158,10 @@ def begin(dynamics: Dynamics, tests: frozenset[str], budget: Budget) -> Search:
             {n: Fraction(int(v)) for n, v in zip(dynamics.scalars, row, strict=True)} for row in rows.tolist()
         ]
     names = tuple(n for n in dynamics.scalars if n.startswith("@"))
-    asked = space(dynamics, budget)
+    asked = space(dynamics, budget, answerers or Answerers())
+    refusal(asked.about, asked.answerers, [way.cube for way in made[:1]])
     own = frozenset(dynamics.scalars)
-    expansion = Expansion(asked, kinds, (*made, *extra), len(made), own, names, tests)
+    expansion = Expansion(asked, kinds, (*made, *extra), len(made), own, names, tests, leaves)
     goals = [Goal(c, True) for c in alternatives(dynamics.bad, kinds)]
     goals += [Goal(c, False) for c in alternatives(dynamics.trouble, kinds)]
     return Search(dynamics, expansion, tuple(goals), starts)

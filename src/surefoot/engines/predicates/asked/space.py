@@ -1,4 +1,4 @@
-"""Questions about single steps, answered in batches by the native solver's `cells`.
+"""Questions about single steps, answered in batches by the native solver's `cells`, or by other solvers.
 
 The network is asked as a function of all scalars: a node in front picks what it reads, so that guards,
 predicates and updates over other variables are rows over the same inputs. Every test of Algorithm 2 is a box
@@ -14,9 +14,12 @@ from math import lcm
 
 import numpy as np
 
+from surefoot.encode.call import Call
 from surefoot.encode.interval import Kinds
 from surefoot.engines.predicates.asked.cubes import Cube, ends, whole_names
+from surefoot.engines.predicates.asked.foreign import Answerers, Asked, Point, answers
 from surefoot.engines.predicates.moves import Dynamics
+from surefoot.engines.predicates.tabulated.table import OutOfTime
 from surefoot.errors import Unsupported
 from surefoot.network.outward import Array
 from surefoot.problem.network import Affine, Network, Node, Pick, dense, frozen, frozen_indices, renumbered
@@ -29,7 +32,6 @@ from surefoot.work.budget import Budget
 
 LARGEST = 2.0**52
 SECONDS_EACH = 5.0  # for a question that needs a search of its own
-Point = Mapping[str, Fraction]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,23 +54,52 @@ class Space:
     outputs: tuple[str, ...]
     network: Network
     budget: Budget
+    answerers: Answerers = field(default_factory=Answerers)
+    call: Call | None = None
     tests: dict[str, Tests] = field(default_factory=dict)
 
-    def ask(self, kind: str, cubes: Sequence[Cube], *, relaxed: bool = False) -> list[Reply]:
-        """One reply for each cube."""
+    def ask(
+        self, kind: str, cubes: Sequence[Cube], *, relaxed: bool = False, natively: bool = False
+    ) -> list[Reply]:
+        """One reply for each cube; `OutOfTime` if there is no time for that."""
         if not cubes:
             return []
+        if self.budget.spent():
+            raise OutOfTime
+        speaks = [self.mentions_outputs(c) for c in cubes]
+        chosen = Answerers() if natively else self.answerers
+        if any(speaks) and not all(speaks) and chosen.names():  # each to its own solver
+            parts = {w: [c for c, s in zip(cubes, speaks, strict=True) if s is w] for w in (True, False)}
+            found = {w: iter(self.ask(kind, part, relaxed=relaxed)) for w, part in parts.items()}
+            return [next(found[w]) for w in speaks]
+        solver = (chosen.relaxed if relaxed else chosen.exact) if speaks[0] else chosen.plain
         begun = self.budget.elapsed()
+        if solver is None:
+            replies = self._natively(cubes, relaxed)
+        else:
+            kind = f"{kind} ({solver.name})"
+            told = answers(solver, self.about, cubes, relaxed and speaks[0], self.budget)
+            replies = [Reply(*one) for one in told]
+        yes = sum(r.possible for r in replies)
+        old = self.tests.get(kind, Tests(kind, 0, 0, 0.0))
+        seconds = old.seconds + self.budget.elapsed() - begun
+        self.tests[kind] = Tests(kind, old.number + len(cubes), old.possible + yes, seconds)
+        return replies
+
+    @property
+    def about(self) -> Asked:
+        return Asked(self.names, self.kinds, self.outputs, self.call)
+
+    def mentions_outputs(self, cube: Cube) -> bool:
+        return any(n in self.outputs for row in cube.rows for n, _ in row.linear.coefficients)
+
+    def _natively(self, cubes: Sequence[Cube], relaxed: bool) -> list[Reply]:
         found = answer(self._questions(cubes, relaxed), self._quiet(), seconds_each=SECONDS_EACH)
         replies = []
         for number in range(len(cubes)):
             point = found.witness(number)
             named = None if point is None else dict(zip(self.names, point, strict=True))
             replies.append(Reply(bool(found.outcomes[number] != Outcome.UNSAT), named))
-        yes = sum(r.possible for r in replies)
-        old = self.tests.get(kind, Tests(kind, 0, 0, 0.0))
-        seconds = old.seconds + self.budget.elapsed() - begun
-        self.tests[kind] = Tests(kind, old.number + len(cubes), old.possible + yes, seconds)
         return replies
 
     def _quiet(self) -> Budget:
@@ -133,7 +164,7 @@ def _outward(end: Fraction, side: int) -> float:
     return near
 
 
-def space(dynamics: Dynamics, budget: Budget) -> Space:
+def space(dynamics: Dynamics, budget: Budget, answerers: Answerers) -> Space:
     """`Unsupported` where a variable has no bounds, or the network reads what is not linear."""
     names = tuple(n for n in dynamics.kinds if n not in dynamics.outputs and not _is_selector(dynamics, n))
     empty = Cube({}, ())
@@ -142,11 +173,11 @@ def space(dynamics: Dynamics, budget: Budget) -> Space:
             raise Unsupported(f"`{name}` has no bounds", fix="give it some")
     if dynamics.call is None:
         network = dense([(np.zeros((1, len(names))), np.zeros(1))])
-        return Space(names, dynamics.kinds, ("no output",), network, budget)
+        return Space(names, dynamics.kinds, ("no output",), network, budget, answerers)
     front = _front(dynamics.call.inputs, names)
     nodes = (front, *(renumbered(node, 1) for node in dynamics.call.network.nodes))
     network = Network(len(names), nodes, name=dynamics.call.network.name)
-    return Space(names, dynamics.kinds, dynamics.outputs, network, budget)
+    return Space(names, dynamics.kinds, dynamics.outputs, network, budget, answerers, dynamics.call)
 
 
 def _is_selector(dynamics: Dynamics, name: str) -> bool:

@@ -21,7 +21,7 @@ from surefoot.engines.predicates.asked.cubes import (
     of_formula,
     whole_names,
 )
-from surefoot.engines.predicates.asked.space import Point
+from surefoot.engines.predicates.asked.foreign import Point
 from surefoot.engines.predicates.moves import Dynamics
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Bool, Int, Real

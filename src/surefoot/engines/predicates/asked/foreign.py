@@ -1,0 +1,152 @@
+"""Tests answered by solvers other than the native one, a question at a time.
+
+A point counts only if it satisfies the question exactly. "Impossible" is the solver's word: the result names
+every solver that was asked, and what rests on one is not certified. A question that a solver leaves open, or
+at which it fails, counts as possible.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, floor, isfinite
+
+import numpy as np
+
+from surefoot.encode.call import Call
+from surefoot.encode.interval import Kinds
+from surefoot.engines.predicates.asked.cubes import Cube, ends, whole_names
+from surefoot.errors import Unsupported
+from surefoot.network.rounding import error_bounds
+from surefoot.problem.environment import Int, Real
+from surefoot.problem.term import Apply, Const, Op, Term, Var
+from surefoot.query.bounds import interval
+from surefoot.query.formula import Atom, Relation
+from surefoot.query.linear import as_term, linearise
+from surefoot.query.query import NetworkCall, Quantity, Query, Sat, Unsat
+from surefoot.solve.many import Local, answer_many
+from surefoot.work.budget import Budget
+
+Point = Mapping[str, Fraction]
+RELATIONS = {Relation.LE: Op.LE, Relation.LT: Op.LT, Relation.EQ: Op.EQ}
+
+
+@dataclass(frozen=True, slots=True)
+class Answerers:
+    """Who answers: tests without the network, relaxed ones and exact ones; None: the native solver."""
+
+    plain: Local | None = None
+    relaxed: Local | None = None
+    exact: Local | None = None
+
+    def names(self) -> list[str]:
+        several = (self.plain, self.relaxed, self.exact)
+        return list(dict.fromkeys(s.name for s in several if s is not None))
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What questions are about: inputs of the step, outputs of the network, and the network itself."""
+
+    names: tuple[str, ...]
+    kinds: Kinds
+    outputs: tuple[str, ...]
+    call: Call | None
+
+
+def answers(
+    solver: Local, about: Asked, cubes: Sequence[Cube], relaxed: bool, budget: Budget
+) -> Iterator[tuple[bool, Point | None]]:
+    """For each cube whether a point of it is possible, and one if it was found."""
+    queries = [question(about, c, relaxed) for c in cubes if c.rows]
+    found = (a for some in answer_many(solver, queries, seconds=budget.remaining()) for a in some)
+    for cube in cubes:
+        if not cube.rows:  # a box, which is all that there is to know
+            point = corner(about, cube)
+            yield point is not None, point
+            continue
+        match next(found):
+            case Unsat():
+                yield False, None
+            case Sat(assignment):
+                yield True, {n: Fraction(assignment[n]) for n in about.names}
+            case _:
+                yield True, None
+
+
+def corner(about: Asked, cube: Cube) -> Point | None:
+    """The lowest point of a box; None if it is empty."""
+    whole = whole_names(about.kinds)
+    found: dict[str, Fraction] = {}
+    for name in about.names:
+        low, high = ends(name, cube, about.kinds)
+        assert low is not None
+        assert high is not None
+        found[name] = Fraction(ceil(low)) if name in whole else low
+        if found[name] > high:
+            return None
+    return found
+
+
+def question(about: Asked, cube: Cube, relaxed: bool) -> Query:
+    """The cube as a query; relaxed: whole variables are real ones."""
+    whole = frozenset[str]() if relaxed else whole_names(about.kinds)
+    quantities = []
+    for name in about.names:
+        low, high = ends(name, cube, about.kinds)
+        assert low is not None
+        assert high is not None
+        kind = Int(ceil(low), floor(high)) if name in whole else Real(low, high)
+        quantities.append(Quantity(name, kind))
+    used = {n for row in cube.rows for n, _ in row.linear.coefficients}
+    calls: tuple[NetworkCall, ...] = ()
+    if about.call is not None and used & set(about.outputs):
+        slack = _slack(about, cube, about.call)
+        calls = (NetworkCall(about.call.network, _inputs(about.call), about.outputs, slack),)
+        for name in about.outputs:
+            quantities.append(Quantity(name, Real(*ends(name, cube, about.kinds))))
+    return Query(tuple(quantities), tuple(map(_term, cube.rows)), calls)
+
+
+def _term(row: Atom) -> Term:
+    return Apply(RELATIONS[row.relation], (as_term(row.linear), Const(0)))
+
+
+def _inputs(call: Call) -> tuple[Term, ...]:
+    """What the network reads; a truth value is the number 0 or 1 here."""
+
+    def number(term: Term) -> Term:
+        match term:
+            case Apply(Op.ITE, (Var() as value, Const(1), Const(0))):
+                return value
+            case _:
+                return term
+
+    return tuple(map(number, call.inputs))
+
+
+def _slack(about: Asked, cube: Cube, call: Call) -> tuple[Fraction, ...]:
+    """How far float32 inference may be from the exact outputs on the box of this cube."""
+    box = {name: ends(name, cube, about.kinds) for name in about.names}
+    spans = [interval(linearise(t), box) for t in _inputs(call)]
+    known = [(float(a), float(b)) for a, b in spans if a is not None and b is not None]
+    if len(known) < len(spans):
+        return call.slack
+    whole = whole_names(about.kinds)
+    read_exactly = all(isinstance(t, Var) and t.name in whole for t in _inputs(call))
+    read_exactly &= all(a >= -(2**24) and b <= 2**24 for a, b in known)
+    low = np.nextafter([a for a, _ in known], -np.inf)
+    high = np.nextafter([b for _, b in known], np.inf)
+    errors = error_bounds(call.network, low, high, input_rounding=not read_exactly)
+    if not all(isfinite(e) for e in errors):
+        return call.slack
+    return tuple(min(Fraction(float(e)), s) for e, s in zip(errors, call.slack, strict=True))
+
+
+def refusal(about: Asked, answerers: Answerers, sample: Sequence[Cube]) -> None:
+    """`Unsupported` with the sentence of a solver that cannot take such questions."""
+    everything = Cube({}, tuple(row for cube in sample for row in cube.rows))
+    for solver, relaxed in ((answerers.plain, False), (answerers.relaxed, True), (answerers.exact, False)):
+        if solver is not None and (why := solver.objection(question(about, everything, relaxed))) is not None:
+            raise Unsupported(why)

@@ -1,0 +1,44 @@
+"""Which tests of Algorithm 2 are asked, when, and who answers: by name, those of the paper among them.
+
+The paper's experiments (Vinzent and Hoffmann 2021, "Evaluated Methods"): PA tests without the network by Z3
+(lines 2 and 11); PA+Marabou adds relaxed tests (lines 3 and 12) by Marabou; PA+BB(Marabou) and PA+Marabou+Z3
+add exact transition tests (line 13), by Algorithm 1 over Marabou or by Z3, which gets bounds of the neurons.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from surefoot.engines.predicates.asked.foreign import Answerers
+from surefoot.solve.branching import Branch
+from surefoot.solve.marabou import Marabou
+from surefoot.solve.milp import Milp
+from surefoot.solve.z3 import Z3
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """`leaves`: transition tests for complete successors only (lines 10 to 13), line 4 left out."""
+
+    tests: str
+    leaves: bool
+    answerers: Callable[[], Answerers]
+
+
+CONFIGURATIONS: dict[str, Configuration] = {
+    "native": Configuration("guard exact", False, Answerers),
+    "pa": Configuration("guard", True, lambda: Answerers(Z3())),
+    "pa-marabou": Configuration("guard relaxed", True, lambda: Answerers(Z3(), Marabou())),
+    "pa-bb-marabou": Configuration(
+        "guard relaxed exact", True, lambda: Answerers(Z3(), Marabou(), Branch(Marabou()))
+    ),
+    "pa-marabou-z3": Configuration(
+        "guard relaxed exact", True, lambda: Answerers(Z3(), Marabou(), Z3(bounds=True))
+    ),
+    "pa-z3": Configuration("guard exact", True, lambda: Answerers(Z3(), None, Z3(bounds=True))),
+    "pa-milp": Configuration("guard relaxed", True, lambda: Answerers(Milp(), Milp())),
+    "pa-bb-milp": Configuration(
+        "guard relaxed exact", True, lambda: Answerers(Milp(), Milp(), Branch(Milp()))
+    ),
+}
