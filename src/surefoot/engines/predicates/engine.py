@@ -24,7 +24,8 @@ from surefoot.engines.predicates.configurations import CONFIGURATIONS, Configura
 from surefoot.engines.predicates.graph import labels_of, tabulated_graph, trace_along
 from surefoot.engines.predicates.moves import Dynamics, dynamics
 from surefoot.engines.predicates.tabulated.boxes import closed_set
-from surefoot.engines.predicates.tabulated.partition import Concrete, explore, sure
+from surefoot.engines.predicates.tabulated.lazily import reachable_part
+from surefoot.engines.predicates.tabulated.partition import Concrete, explore, partition, sure
 from surefoot.engines.predicates.tabulated.refinement import Abstraction, abstraction, refine
 from surefoot.engines.predicates.tabulated.table import OutOfTime, Table, size, tabulate
 from surefoot.errors import SurefootError, Unsupported, did_you_mean
@@ -126,12 +127,17 @@ class Predicates:
 
 def _tabulated(engine: Predicates, model: Dynamics, budget: Budget) -> Verdict:
     begun = budget.elapsed()
-    table = tabulate(model, budget)
-    tests = (Tests("steps from a table", len(table), len(table.sources), budget.elapsed() - begun),)
+    conditions = [model.expanded(p) for p in engine.predicates]
+    if engine.fixed:
+        table, parts, looked = reachable_part(model, conditions, budget)
+    else:
+        table = tabulate(model, budget)
+        parts, looked = partition(table, conditions), len(table)
+    tests = (Tests("steps from a table", looked, len(table.sources), budget.elapsed() - begun),)
     if not table.starts.size:
         return Vacuous("there is no start state")
     unsafe = table.bad | table.trouble
-    found = abstraction(table, unsafe, engine.predicates)
+    found = abstraction(table, unsafe, engine.predicates, parts)
     concrete = explore(table)
     if not engine.fixed and not (concrete.reached & unsafe).any():
         stopped = refine(found, budget, engine.max_predicates)

@@ -55,9 +55,12 @@ class Abstraction:
         self.reached = reach(self.table, self.parts, labels, self.unsafe)
 
 
-def abstraction(table: Table, unsafe: Mask, shown: Sequence[Term]) -> Abstraction:
+def abstraction(
+    table: Table, unsafe: Mask, shown: Sequence[Term], known: Partition | None = None
+) -> Abstraction:
+    """`known`: the partition that these predicates make, if it was made before."""
     conditions = [table.dynamics.expanded(p) for p in shown]
-    parts = partition(table, conditions)
+    parts = partition(table, conditions) if known is None else known
     _, labels = labels_of(table.dynamics.steps)
     return Abstraction(table, unsafe, list(shown), conditions, parts, reach(table, parts, labels, unsafe), [])
 

@@ -74,7 +74,7 @@ class Table:
         return spread.reshape(-1), distinct.shape[1]
 
     def _of_mentioned(self, conditions: Sequence[Term]) -> tuple[NDArray[np.bool_], list[int]]:
-        """The conditions for each combination of values of the scalars that are mentioned, and their shape."""
+        """The conditions for each combination of values of the scalars that are mentioned, and the shape."""
         mentioned = set().union(*map(free_names, conditions))
         both = list(zip(self.dynamics.scalars, self.ranges, strict=True))
         names, spans = [n for n, _ in both if n in mentioned], [r for n, r in both if n in mentioned]
@@ -98,46 +98,73 @@ def size(dynamics: Dynamics) -> float:
     return prod(len(r) for r in ranges if r is not None) if None not in ranges else float("inf")
 
 
+def empty(dynamics: Dynamics) -> Table:
+    """The states, in none of which anything is known yet, and the starts if they are a list."""
+    ranges = tuple(r for k in dynamics.layout.kinds.values() if (r := domain(k)) is not None)
+    given, nothing = listed(dynamics), np.zeros(0, dtype=np.int64)
+    starts = nothing if given is None else np.unique(_numbers(ranges, given))
+    mask = np.zeros(prod(map(len, ranges)), dtype=np.bool_)
+    return Table(dynamics, ranges, nothing, nothing, nothing.astype(np.int32), starts, mask, mask.copy())
+
+
 def tabulate(dynamics: Dynamics, budget: Budget) -> Table:
     """The whole system; raises `OutOfTime`, or `Unsupported` where something cannot be tabulated."""
-    ranges = tuple(r for k in dynamics.layout.kinds.values() if (r := domain(k)) is not None)
-    total = prod(map(len, ranges))
-    edges: list[tuple[Indices, Indices, NDArray[np.int32]]] = []
-    bad, trouble = np.zeros(total, dtype=np.bool_), np.zeros(total, dtype=np.bool_)
-    given, total_steps = listed(dynamics), 0
-    starts = [] if given is None else [_numbers(ranges, given)]
-    orders = {id(s): _in_order((s.guard, s.choice), dynamics.outputs) for s in dynamics.steps}
-    orders |= {id(c): _in_order((c,), dynamics.outputs) for c in (*dynamics.bad, *dynamics.trouble)}
-    for first in range(0, total, CHUNK):
-        if budget.spent():
-            raise OutOfTime
-        budget.progress(f"predicates: {first} of {total} states looked at")
-        count = min(CHUNK, total - first)
-        here = _columns(dynamics, dynamics.scalars, ranges, first, count)
-        look = _Look(dynamics, here, orders)
-        rows = slice(first, first + count)
-        for part in _edges(dynamics, ranges, look, first):
-            edges.append(part)
-            total_steps += len(part[0])
-            if total_steps > MOST_STEPS:
-                raise Unsupported(f"the states have more than {MOST_STEPS} steps", fix="use --means cells")
-        bad[rows] = look.some(dynamics.bad)
-        trouble[rows] = look.some(dynamics.trouble)
-        if given is None:
-            starts.append(first + np.flatnonzero(here.condition(dynamics.initial)))
-    nothing = np.zeros(0, dtype=np.int64)
-    edges = edges or [(nothing, nothing, nothing.astype(np.int32))]
-    joined = [np.concatenate(part) for part in zip(*edges, strict=True)]
-    return Table(
-        dynamics,
-        ranges,
-        joined[0],
-        joined[1],
-        joined[2].astype(np.int32),
-        np.unique(np.concatenate(starts)) if starts else np.zeros(0, dtype=np.int64),
-        bad,
-        trouble,
-    )
+    table = empty(dynamics)
+    look = Looking(table, budget)
+    for first in range(0, len(table), CHUNK):
+        look.at(np.arange(first, min(first + CHUNK, len(table))))
+    return look.table(starts_of(table))
+
+
+def starts_of(table: Table) -> Indices:
+    """The starts, from their list or by their condition."""
+    if listed(table.dynamics) is not None:
+        return table.starts
+    return np.flatnonzero(table.evaluate(table.dynamics.initial))
+
+
+class Looking:
+    """Looks at states, some at a time: their steps, and whether they are bad or in trouble."""
+
+    def __init__(self, begun: Table, budget: Budget) -> None:
+        self.begun, self.budget = begun, budget
+        self.bad, self.trouble = begun.bad.copy(), begun.trouble.copy()
+        self.edges: list[tuple[Indices, Indices, NDArray[np.int32]]] = []
+        self.looked = self.steps = 0
+        dynamics = begun.dynamics
+        self.orders = {id(s): _in_order((s.guard, s.choice), dynamics.outputs) for s in dynamics.steps}
+        for case in (*dynamics.bad, *dynamics.trouble):
+            self.orders[id(case)] = _in_order((case,), dynamics.outputs)
+
+    def at(self, numbers: Indices) -> Indices:
+        """Look at these states; returns where their steps lead."""
+        dynamics, ranges = self.begun.dynamics, self.begun.ranges
+        found = [np.zeros(0, dtype=np.int64)]
+        for first in range(0, len(numbers), CHUNK):
+            if self.budget.spent():
+                raise OutOfTime
+            self.budget.progress(f"predicates: {self.looked} of {len(self.begun)} states looked at")
+            some = numbers[first : first + CHUNK]
+            look = _Look(dynamics, _of_numbers(dynamics, dynamics.scalars, ranges, some), self.orders)
+            for part in _edges(dynamics, ranges, look, some):
+                self.edges.append(part)
+                found.append(part[1])
+                self.steps += len(part[0])
+                if self.steps > MOST_STEPS:
+                    raise Unsupported(
+                        f"the states have more than {MOST_STEPS} steps", fix="use --means cells"
+                    )
+            self.bad[some] = look.some(dynamics.bad)
+            self.trouble[some] = look.some(dynamics.trouble)
+            self.looked += len(some)
+        return np.concatenate(found)
+
+    def table(self, starts: Indices) -> Table:
+        """What was seen."""
+        begun = self.begun
+        edges = self.edges or [(begun.sources, begun.targets, begun.steps)]
+        sources, targets, steps = (np.concatenate(part) for part in zip(*edges, strict=True))
+        return Table(begun.dynamics, begun.ranges, sources, targets, steps, starts, self.bad, self.trouble)
 
 
 def _columns(
@@ -261,7 +288,7 @@ def _picks(dynamics: Dynamics, terms: tuple[Term, ...]) -> Iterator[Mapping[str,
 
 
 def _edges(
-    dynamics: Dynamics, ranges: tuple[range, ...], look: _Look, first: int
+    dynamics: Dynamics, ranges: tuple[range, ...], look: _Look, numbers: Indices
 ) -> Iterator[tuple[Indices, Indices, NDArray[np.int32]]]:
     for number, step in enumerate(dynamics.steps):
         for picked in _picks(dynamics, (step.guard, *step.after.values())):
@@ -269,7 +296,7 @@ def _edges(
             if not rows.size:
                 continue
             targets, inside = _targets(dynamics, ranges, here.narrow(rows), step.after)
-            sources = first + rows[inside]
+            sources = numbers[rows[inside]]
             yield sources, targets[inside], np.full(sources.size, number, dtype=np.int32)
 
 
