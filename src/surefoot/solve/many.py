@@ -5,8 +5,8 @@ A session costs a message for every question; where there are thousands of small
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from time import monotonic
+from collections.abc import Sequence
+from time import monotonic, process_time
 from typing import Protocol, runtime_checkable
 
 from surefoot.query.query import Answer, Query, Undecided, Why
@@ -24,33 +24,39 @@ class Local(Solver, Protocol):
     def question(self, base: Query) -> Question: ...
 
 
-def answer_many(solver: Local, queries: Sequence[Query], *, seconds: float) -> Iterator[list[Answer]]:
-    """The answers in order, some at a time; a question at which the child dies is left undecided."""
+def answer_many(solver: Local, queries: Sequence[Query], *, seconds: float) -> tuple[list[Answer], float]:
+    """The answers in order, and how long the child computed; one at which it dies is left undecided."""
     deadline = monotonic() + seconds
+    found: list[Answer] = []
+    spent = 0.0
     with borrowed() as worker:
-        for some in _parts(queries):
-            yield _answers(worker, solver, some, deadline)
+        for first in range(0, len(queries), TOGETHER):
+            answers, took = _answers(worker, solver, queries[first : first + TOGETHER], deadline)
+            found += answers
+            spent += took
+    return found, spent
 
 
-def _parts(queries: Sequence[Query]) -> Iterator[Sequence[Query]]:
-    for first in range(0, len(queries), TOGETHER):
-        yield queries[first : first + TOGETHER]
-
-
-def _answers(worker: Worker, solver: Local, queries: Sequence[Query], deadline: float) -> list[Answer]:
-    left = deadline - monotonic()
+def _answers(
+    worker: Worker, solver: Local, queries: Sequence[Query], deadline: float
+) -> tuple[list[Answer], float]:
+    begun = monotonic()
+    left = deadline - begun
     if left <= 0:
-        return [late(0.0) for _ in queries]
+        return [late(0.0) for _ in queries], 0.0
     try:
         return worker.call(_all, solver, tuple(queries), left, seconds=left + GRACE)
     except TimedOut:
-        return [late(left) for _ in queries]
+        return [late(left) for _ in queries], left
     except Died as death:
-        if len(queries) > 1:
-            return [a for query in queries for a in _answers(worker, solver, (query,), deadline)]
-        return [Undecided(Why.MEMORY if death.memory else Why.INCOMPLETE, str(death))]
+        if len(queries) == 1:
+            why = Why.MEMORY if death.memory else Why.INCOMPLETE
+            return [Undecided(why, str(death))], monotonic() - begun
+        parts = [_answers(worker, solver, (query,), deadline) for query in queries]
+        return [a for answers, _ in parts for a in answers], sum(took for _, took in parts)
 
 
-def _all(solver: Local, queries: tuple[Query, ...], seconds: float) -> list[Answer]:
-    deadline = monotonic() + seconds
-    return [solver.question(query)((), max(0.0, deadline - monotonic())) for query in queries]
+def _all(solver: Local, queries: tuple[Query, ...], seconds: float) -> tuple[list[Answer], float]:
+    begun, deadline = process_time(), monotonic() + seconds
+    answers = [solver.question(query)((), max(0.0, deadline - monotonic())) for query in queries]
+    return answers, process_time() - begun

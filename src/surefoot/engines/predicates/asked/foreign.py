@@ -7,7 +7,7 @@ at which it fails, counts as possible.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor, isfinite
@@ -57,22 +57,25 @@ class Asked:
 
 def answers(
     solver: Local, about: Asked, cubes: Sequence[Cube], relaxed: bool, budget: Budget
-) -> Iterator[tuple[bool, Point | None]]:
-    """For each cube whether a point of it is possible, and one if it was found."""
+) -> tuple[list[tuple[bool, Point | None]], float]:
+    """For each cube whether a point of it is possible, and one if it was found; and the solver's seconds."""
     queries = [question(about, c, relaxed) for c in cubes if c.rows]
-    found = (a for some in answer_many(solver, queries, seconds=budget.remaining()) for a in some)
+    told, seconds = answer_many(solver, queries, seconds=budget.remaining())
+    following = iter(told)
+    found: list[tuple[bool, Point | None]] = []
     for cube in cubes:
         if not cube.rows:  # a box, which is all that there is to know
             point = corner(about, cube)
-            yield point is not None, point
+            found.append((point is not None, point))
             continue
-        match next(found):
+        match next(following):
             case Unsat():
-                yield False, None
+                found.append((False, None))
             case Sat(assignment):
-                yield True, {n: Fraction(assignment[n]) for n in about.names}
+                found.append((True, {n: Fraction(assignment[n]) for n in about.names}))
             case _:
-                yield True, None
+                found.append((True, None))
+    return found, seconds
 
 
 def corner(about: Asked, cube: Cube) -> Point | None:

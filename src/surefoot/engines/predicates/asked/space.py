@@ -76,14 +76,15 @@ class Space:
         begun = self.budget.elapsed()
         if solver is None:
             replies = self._natively(cubes, relaxed)
+            seconds = self.budget.elapsed() - begun
         else:
             kind = f"{kind} ({solver.name})"
-            told = answers(solver, self.about, cubes, relaxed and speaks[0], self.budget)
+            told, seconds = answers(solver, self.about, cubes, relaxed and speaks[0], self.budget)
             replies = [Reply(*one) for one in told]
         yes = sum(r.possible for r in replies)
         old = self.tests.get(kind, Tests(kind, 0, 0, 0.0))
-        seconds = old.seconds + self.budget.elapsed() - begun
-        self.tests[kind] = Tests(kind, old.number + len(cubes), old.possible + yes, seconds)
+        total = old.number + len(cubes), old.possible + yes, old.seconds + seconds
+        self.tests[kind] = Tests(kind, *total)
         return replies
 
     @property

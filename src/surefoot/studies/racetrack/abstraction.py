@@ -1,0 +1,154 @@
+"""The experiments of policy predicate abstraction (Vinzent and Hoffmann 2021): predicates, starts, instances.
+
+Predicates are bounds `c <= v` of single variables: the first halves the range of its variable, the others are
+spread evenly over the two halves, and so on, in an order that is fixed for each variable. One more predicate
+goes to the variable whose parts are widest. Beside one start at rest there are 1,000 random starts from which
+some driver reaches the goal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from itertools import zip_longest
+from random import Random
+from typing import Literal
+
+from surefoot.formats.track import FREE, GOAL, START, Track
+from surefoot.problem.environment import Int
+from surefoot.problem.problem import Problem
+from surefoot.problem.term import Term, Var
+from surefoot.studies.racetrack.end_cell import WIDTHS, end_cell_environment, end_cell_problem, start_states
+from surefoot.studies.racetrack.model import ACCELERATIONS
+from surefoot.studies.racetrack.track import shipped_track
+
+State = tuple[int, int, int, int]
+FASTEST = 5
+RANDOM_STARTS = 1000
+SIZES = tuple(range(5, 86, 5))  # of predicate sets; the last tells all states apart
+STEPS = (1, *range(101, RANDOM_STARTS + 2, 100))  # numbers of starts
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """A network, a number of predicates and a number of starts."""
+
+    width: int
+    predicates: int
+    starts: int
+
+    def problem(self) -> Problem:
+        return end_cell_problem(self.width, start_states(starts()[: self.starts]))
+
+    def given(self) -> tuple[Term, ...]:
+        return predicate_order()[: self.predicates]
+
+
+@dataclass(frozen=True, slots=True)
+class AbstractionFigure:
+    """What is drawn over `across`, and which of the paper's configurations belong to it."""
+
+    name: str
+    title: str
+    across: Literal["predicates", "starts"]
+    instances: tuple[Instance, ...]
+    configurations: tuple[str, ...]
+
+
+def halving(low: int, high: int) -> Iterator[int]:
+    """The bounds c of `c <= v` for a variable from low to high, each c above low once."""
+    if low >= high:
+        return
+    middle = low + (high - low + 1) // 2
+    yield middle
+    for pair in zip_longest(halving(low, middle - 1), halving(middle, high)):
+        yield from (bound for bound in pair if bound is not None)
+
+
+@cache
+def predicate_order() -> tuple[Term, ...]:
+    """All predicates; a set of n is the first n of them."""
+    kinds = {v.name: v.kind for v in end_cell_environment(shipped_track("small")).variables}
+    spans = {n: (k.low or 0, k.high or 0) for n, k in kinds.items() if isinstance(k, Int)}
+    waiting = {name: list(halving(*span)) for name, span in spans.items()}
+    found: list[Term] = []
+    taken = dict.fromkeys(spans, 0)
+    while any(waiting.values()):
+        open_names = [n for n in spans if waiting[n]]
+        name = max(open_names, key=lambda n: (spans[n][1] - spans[n][0] + 1) / (taken[n] + 1))
+        name = next((n for n in open_names if not taken[n]), name)
+        found.append(waiting[name].pop(0) <= Var(name))
+        taken[name] += 1
+    return tuple(found)
+
+
+@cache
+def starts() -> tuple[State, ...]:
+    """One at rest on the start line, then random ones: on the track, and the goal can be reached."""
+    track = shipped_track("small")
+    first = (*track.places(START)[0], 0, 0)
+    others = sorted(s for s in solvable(track) if s != first)
+    return (first, *Random(2021).sample(others, RANDOM_STARTS))
+
+
+def solvable(track: Track) -> set[State]:
+    """From which states on the track some choice of accelerations leads to a goal cell."""
+    goals, free = set(track.places(GOAL)), set(track.places(FREE, START))
+    speeds = range(-FASTEST, FASTEST + 1)
+    before: dict[State, list[State]] = {}
+    frontier: list[State] = []
+    for x, y in free:
+        for dx in speeds:
+            for dy in speeds:
+                for ax, ay in ACCELERATIONS:
+                    vx, vy = (max(-FASTEST, min(FASTEST, v)) for v in (dx + ax, dy + ay))
+                    after = (x + vx, y + vy, vx, vy)
+                    if (after[0], after[1]) in goals:
+                        frontier.append((x, y, dx, dy))
+                    elif (after[0], after[1]) in free:
+                        before.setdefault(after, []).append((x, y, dx, dy))
+    found = set(frontier)
+    while frontier:
+        for state in before.get(frontier.pop(), ()):
+            if state not in found:
+                found.add(state)
+                frontier.append(state)
+    return found
+
+
+def _over_predicates() -> tuple[Instance, ...]:
+    return tuple(Instance(w, n, 1) for w in WIDTHS for n in (4, *SIZES[1:]))
+
+
+def _over_starts(widths: tuple[int, ...], sizes: tuple[int, ...]) -> tuple[Instance, ...]:
+    return tuple(Instance(w, n, s) for w in widths for n in sizes for s in STEPS)
+
+
+THREE = ("pa-marabou", "pa-bb-marabou", "pa-marabou-z3")
+ABSTRACTIONS: dict[str, AbstractionFigure] = {
+    figure.name: figure
+    for figure in (
+        AbstractionFigure(
+            "pa-1", "abstract states over predicates, one start", "predicates", _over_predicates(), THREE
+        ),
+        AbstractionFigure(
+            "pa-2", "abstract states over starts", "starts", _over_starts((16, 64), (30, 50, 75)), THREE
+        ),
+        AbstractionFigure("pa-3", "time over predicates, one start", "predicates", _over_predicates(), THREE),
+        AbstractionFigure(
+            "pa-4",
+            "abstract states over starts, with abstract starts",
+            "starts",
+            _over_starts((16, 64), (30, 50, 75, 85)),
+            THREE,
+        ),
+        AbstractionFigure(
+            "pa-5",
+            "abstract states over starts, more predicate sets",
+            "starts",
+            _over_starts((24, 32), (30, 50, 65, 75, 80, 85)),
+            ("pa-marabou",),
+        ),
+    )
+}
