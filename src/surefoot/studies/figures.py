@@ -133,11 +133,11 @@ def has_figures(study: str) -> bool:
 
 
 def read_claims(
-    text: str, where: str, known: Mapping[str, FigureOf | RegionsOf], measures: Mapping[str, Measure]
+    text: str, where: str, known: Mapping[str, object], measures: Mapping[str, object], key: str = "claim"
 ) -> tuple[Claim, ...]:
-    """The `[[claim]]` entries of an expected.toml."""
+    """The `[[claim]]` entries of an expected.toml, or those under another key."""
     try:
-        claims = tuple(Claim(**entry) for entry in tomllib.loads(text).get("claim", []))
+        claims = tuple(Claim(**entry) for entry in tomllib.loads(text).get(key, []))
     except (tomllib.TOMLDecodeError, TypeError) as error:
         raise InvalidProblem(f"not a list of claims: {error}", where=where) from None
     for claim in claims:
@@ -167,12 +167,11 @@ def check(
     figure: FigureOf | RegionsOf, all_of: Figures, found: Mapping[str, Values] | Mapping[str, Shown]
 ) -> tuple[Checked, ...]:
     """Every claim about a figure, measured."""
-    checked = []
-    for claim in all_of.claims:
-        if claim.figure == figure.name:
-            number = all_of.measures[claim.measure](found)
-            enough = claim.at_least is None or number >= claim.at_least
-            checked.append(
-                Checked(claim, number, enough and (claim.at_most is None or number <= claim.at_most))
-            )
-    return tuple(checked)
+    wanted = (c for c in all_of.claims if c.figure == figure.name)
+    return tuple(judged(c, all_of.measures[c.measure](found)) for c in wanted)
+
+
+def judged(claim: Claim, number: float) -> Checked:
+    """A claim and what was measured: is it within its bounds?"""
+    enough = claim.at_least is None or number >= claim.at_least
+    return Checked(claim, number, enough and (claim.at_most is None or number <= claim.at_most))

@@ -74,7 +74,8 @@ def test_every_optional_test_may_be_left_out() -> None:
             kinds = {t.kind for t in found.tests}
             assert ("fixing" in kinds) == ("fixing" in chosen)
             assert ("relations" in kinds) == ("relations" in chosen and len(given) > 1)
-            assert any("relaxed" in k for k in kinds) == ("relaxed" in chosen)
+            if "guard" not in chosen:  # which decides steps that do not depend on the network
+                assert any("relaxed" in k for k in kinds) == ("relaxed" in chosen)
 
 
 def test_without_a_start_it_holds_for_no_reason() -> None:

@@ -12,6 +12,12 @@ from typing import Any
 
 import click
 
+from surefoot.cli.commands.heatmap.abstraction_figures import (
+    Making,
+    drawn_abstractions,
+    is_abstraction,
+    made_abstractions,
+)
 from surefoot.cli.commands.heatmap.study_figures import (
     Sampling,
     checked_claims,
@@ -68,6 +74,12 @@ from surefoot.work.budget import Budget
 @click.option(
     "--folder", type=click.Path(path_type=Path, file_okay=False), help="Of --figure: PNG, SVG, HTML and JSON."
 )
+@click.option("--configuration", "configurations", multiple=True, metavar="NAME|paper",
+              help="Of --figure pa-…: run these too, of predicate abstraction.")  # fmt: skip
+@click.option("--cap", type=float, callback=positive, default=60.0, show_default=True, metavar="SECONDS",
+              help="Of --configuration: per instance.")  # fmt: skip
+@click.option("--every", type=click.IntRange(1), default=1, show_default=True,
+              help="Of --configuration: only every so many-th instance.")  # fmt: skip
 @click.option("--engine", default="statistical", show_default=True, help="Of --figure, where it samples.")
 @click.option("--eps", type=Positive(), metavar="NUMBER", help="Of --figure: half the width of an interval.")
 @click.option("--table", type=int, metavar="1|3", help="Make a table of the shield paper again (control).")
@@ -96,6 +108,9 @@ def study(
     plot: Path | None,
     wanted: tuple[str, ...],
     folder: Path | None,
+    configurations: tuple[str, ...],
+    cap: float,
+    every: int,
     engine: str,
     eps: Fraction | None,
     table: int | None,
@@ -131,6 +146,9 @@ def study(
             size = Size(runs, steps, seed, timeout, adversarial)
             return made_table(table, only, networks, size, tell, as_json)
         how = Sampling(engine, {} if eps is None else {"eps": eps}, timeout, seed)
+        making = Making(configurations, cap, every, timeout)
+        if wanted and name == "racetrack" and all(map(is_abstraction, wanted)):
+            return drawn_abstractions(wanted, making, folder, tell, as_json)
         if wanted:
             return drawn_figures(name, wanted, how, folder, tell, as_json)
         if training:
@@ -141,6 +159,8 @@ def study(
             return retrained(loaded, retrain, timeout, seed, tell, output, as_json)
         rows = compare(loaded, decide, simulate)
         claims = checked_claims(name, how, tell)
+        if name == "racetrack":
+            claims += [c for *_, found in made_abstractions(["pa"], making, tell) for c in found]
     if as_json:
         told = {"claims": [claim_facts(c) for c in claims]} if claims else {}
         print(json.dumps({"study": name, "rows": [asdict(r) for r in rows], **told}, indent=1))

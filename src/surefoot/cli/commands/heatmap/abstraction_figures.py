@@ -1,0 +1,170 @@
+"""`surefoot study racetrack --figure pa-1`: the figures of policy predicate abstraction, and their claims."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from surefoot.cli.commands.heatmap.study_figures import claim_facts, claims_text
+from surefoot.engines.predicates.configurations import CONFIGURATIONS
+from surefoot.errors import InvalidProblem, did_you_mean
+from surefoot.report.lines import Line, LinePanel, lines_svg
+from surefoot.studies.figures import Checked, Claim, judged, read_claims
+from surefoot.studies.racetrack.abstraction import ABSTRACTIONS, AbstractionFigure, Instance
+from surefoot.studies.racetrack.abstraction_runs import DEFAULT, MEASURES, PAPER, Run, known_figures, run
+
+
+@dataclass(frozen=True, slots=True)
+class Making:
+    """`configurations` beside the default, `cap` seconds for an instance of theirs, every so many-th."""
+
+    configurations: tuple[str, ...]
+    cap: float
+    every: int
+    seconds: float  # for an instance of the default
+
+
+def is_abstraction(name: str) -> bool:
+    return name == "pa" or name.startswith("pa-")
+
+
+def drawn_abstractions(
+    names: Sequence[str], how: Making, folder: Path | None, tell: Callable[[str], None], as_json: bool
+) -> int:
+    """Run every instance once, draw, and measure what the paper claims. Exit 1 if a claim is not met."""
+    documents, checked = [], []
+    for figure, runs, claims in made_abstractions(names, how, tell):
+        checked += claims
+        documents.append({"figure": figure.name, "title": figure.title, "runs": list(map(_facts, runs))})
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+            stem = folder / f"racetrack-figure-{figure.name}"
+            stem.with_suffix(".svg").write_text(picture(figure, runs), "utf-8")
+            data = {
+                "schema": 1,
+                "kind": "abstractions",
+                **documents[-1],
+                "claims": list(map(claim_facts, claims)),
+            }
+            stem.with_suffix(".json").write_text(json.dumps(data, indent=1) + "\n", "utf-8")
+            print(f"written: {stem}.svg, .json", file=sys.stderr)
+        elif not as_json:
+            print(_table(figure, runs))
+    if as_json:
+        told = {"study": "racetrack", "figures": documents, "claims": list(map(claim_facts, checked))}
+        print(json.dumps(told, indent=1))
+    else:
+        print(claims_text(checked))
+    return 0 if all(c.met for c in checked) else 1
+
+
+def made_abstractions(
+    names: Sequence[str], how: Making, tell: Callable[[str], None]
+) -> Iterator[tuple[AbstractionFigure, list[Run], list[Checked]]]:
+    """The named figures; an instance that occurs in several is run once."""
+    known: dict[tuple[Instance, str], Run] = {}
+    claims = abstraction_claims()
+    for name in list(ABSTRACTIONS) if "pa" in names else names:
+        if name not in ABSTRACTIONS:
+            raise InvalidProblem(f"there is no figure `{name}`", fix=did_you_mean(name, ABSTRACTIONS))
+        figure = ABSTRACTIONS[name]
+        several = _configurations(figure, how)
+        runs: list[Run] = []
+        for place, instance in enumerate(figure.instances):
+            for configuration in several:
+                if configuration != DEFAULT and place % how.every:
+                    continue
+                key = (instance, configuration)
+                if key not in known:
+                    tell(f"figure {name}: {_shown(instance)}, {configuration}")
+                    cap = how.seconds if configuration == DEFAULT else how.cap
+                    known[key] = run(instance, configuration, cap, tell)
+                runs.append(known[key])
+        yield figure, runs, _checked(claims, figure, runs, len(several) > 1)
+
+
+def _configurations(figure: AbstractionFigure, how: Making) -> list[str]:
+    found = [DEFAULT]
+    for name in how.configurations:
+        if name != "paper" and name not in CONFIGURATIONS:
+            fix = did_you_mean(name, ["paper", *CONFIGURATIONS])
+            raise InvalidProblem(f"there is no configuration `{name}`", fix=fix, where="--configuration")
+        found += figure.configurations if name == "paper" else (name,)
+    return list(dict.fromkeys(found))
+
+
+def abstraction_claims() -> tuple[Claim, ...]:
+    text = files("surefoot.studies.racetrack").joinpath("expected.toml").read_text("utf-8")
+    where = "racetrack/expected.toml"
+    return read_claims(text, where, known_figures(ABSTRACTIONS), MEASURES, key="abstraction")
+
+
+def _checked(
+    claims: Sequence[Claim], figure: AbstractionFigure, runs: Sequence[Run], all_there: bool
+) -> list[Checked]:
+    wanted = {figure.name, f"{figure.name}, {PAPER}"} if all_there else {figure.name}
+    return [judged(c, MEASURES[c.measure](runs)) for c in claims if c.figure in wanted]
+
+
+def _shown(instance: Instance) -> str:
+    return f"network {instance.width}, {instance.predicates} predicates, {instance.starts} starts"
+
+
+def _facts(one: Run) -> dict[str, Any]:
+    return {**asdict(one.instance), **{k: v for k, v in asdict(one).items() if k != "instance"}}
+
+
+def _table(figure: AbstractionFigure, runs: Sequence[Run]) -> str:
+    lines = [f"figure {figure.name}: {figure.title}", "network predicates starts  states  seconds"]
+    for one in runs:
+        i = one.instance
+        end = "" if one.finished else "  (not finished)"
+        by = "" if one.configuration == DEFAULT else f"  {one.configuration}"
+        lines.append(f"{i.width:7} {i.predicates:10} {i.starts:6} {one.states:7} {one.seconds:8.2f}{by}{end}")
+    return "\n".join(lines)
+
+
+def picture(figure: AbstractionFigure, runs: Sequence[Run]) -> str:
+    """Time and number of abstract states; figure pa-3: time, a panel for each network."""
+    across = "predicates" if figure.across == "predicates" else "start states"
+    widths = list(dict.fromkeys(r.instance.width for r in runs))
+    if figure.name == "pa-3":
+        parts = [[r for r in runs if r.instance.width == w] for w in widths]
+        panels = [
+            LinePanel(f"network {w}", across, "seconds", _lines(part, figure, "seconds"), logarithmic=True)
+            for w, part in zip(widths, parts, strict=True)
+        ]
+    else:
+        panels = [
+            LinePanel("time", across, "seconds", _lines(runs, figure, "seconds"), logarithmic=True),
+            LinePanel("reachable abstract states", across, "", _lines(runs, figure, "states")),
+        ]
+    if figure.name == "pa-4":
+        own = [r for r in runs if r.configuration == DEFAULT and r.instance.width == widths[0]]
+        panels.append(LinePanel("abstract starts", across, "", _lines(own, figure, "abstract_starts")))
+    return lines_svg(f"{figure.name}: {figure.title}", panels)
+
+
+def _lines(runs: Sequence[Run], figure: AbstractionFigure, what: str) -> tuple[Line, ...]:
+    over = figure.across
+    found: dict[tuple[int, int, str], list[Run]] = {}
+    for one in runs:
+        fixed = one.instance.starts if over == "predicates" else one.instance.predicates
+        found.setdefault((one.instance.width, fixed, one.configuration), []).append(one)
+    widths = list(dict.fromkeys((w, f) for w, f, _ in found))
+    names = list(dict.fromkeys(c for *_, c in found))
+    lines = []
+    for (width, fixed, configuration), group in found.items():
+        label = f"{width}" if over == "predicates" else f"{width}, {fixed} predicates"
+        label += "" if configuration == DEFAULT else f", {configuration}"
+        place = [(float(getattr(r.instance, over)), float(getattr(r, what)), r.finished) for r in group]
+        done = tuple((x, y) for x, y, finished in place if finished)
+        late = tuple((x, y) for x, y, finished in place if not finished) if what == "seconds" else ()
+        colour, dash = widths.index((width, fixed)), names.index(configuration)
+        lines.append(Line(label, done, late, colour, dash))
+    return tuple(lines)

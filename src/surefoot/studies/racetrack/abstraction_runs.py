@@ -1,0 +1,146 @@
+"""One instance of the predicate abstraction experiments, run and written down, and what a figure claims."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from time import process_time
+from typing import TypeAlias
+
+from surefoot.engines.predicates import Predicates
+from surefoot.errors import InvalidProblem, Unsupported
+from surefoot.studies.racetrack.abstraction import AbstractionFigure, Instance
+from surefoot.verdict.artifact import AbstractGraph, Tests
+from surefoot.work.budget import Budget
+
+DEFAULT = "native"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """`seconds` of CPU time, those of other solvers included; sizes are those so far if it did not finish."""
+
+    instance: Instance
+    configuration: str
+    finished: bool
+    exact: bool  # every step is one of some state
+    states: int
+    abstract_starts: int
+    unsafe: int
+    transitions: int
+    seconds: float
+    solver_seconds: float  # of these, in solvers other than the native one
+    tests: tuple[Tests, ...]
+
+
+def run(instance: Instance, configuration: str, cap: float, tell: Callable[[str], None]) -> Run:
+    """Build the reachable abstraction as a whole, unsafe or not, for at most `cap` seconds."""
+    problem = instance.problem()
+    engine = Predicates(instance.given(), fixed=True, configuration=configuration)
+    if configuration != DEFAULT and (why := engine.objection(problem)) is not None:
+        raise Unsupported(why)
+    begun = process_time()
+    verdict = engine.check(problem, Budget(cap, 0, tell))
+    own = process_time() - begun
+    graph = getattr(verdict, "artifact", None)
+    if not isinstance(graph, AbstractGraph):
+        return Run(instance, configuration, False, False, 0, 0, 0, 0, own, 0.0, ())
+    others = sum(t.seconds for t in graph.tests if t.kind.endswith(")"))
+    starts, unsafe = sum(s.start for s in graph.states), sum(s.unsafe for s in graph.states)
+    sizes = (len(graph.states), starts, unsafe, len(graph.edges))
+    return Run(
+        instance, configuration, graph.complete, graph.exact, *sizes, own + others, others, graph.tests
+    )
+
+
+Runs: TypeAlias = Sequence[Run]
+Measured: TypeAlias = Callable[[Runs], float]
+
+
+def _native(runs: Runs) -> list[Run]:
+    return [r for r in runs if r.configuration == DEFAULT]
+
+
+def _lines(runs: Runs) -> dict[tuple[int, int], list[Run]]:
+    """Runs of one network and number of starts, by growing number of predicates."""
+    found: dict[tuple[int, int], list[Run]] = {}
+    for one in sorted(_native(runs), key=lambda r: r.instance.predicates):
+        found.setdefault((one.instance.width, one.instance.starts), []).append(one)
+    return found
+
+
+def _rise(line: Sequence[Run]) -> float:
+    return max(r.states for r in line) / line[0].states
+
+
+def _fall(line: Sequence[Run]) -> float:
+    return line[-1].states / max(r.states for r in line)
+
+
+def _growth(runs: Runs) -> float:
+    """Most abstract states from all starts, per abstract state from the first hundred random ones."""
+    by = {(r.instance.width, r.instance.predicates, r.instance.starts): r.states for r in _native(runs)}
+    last = max(s for *_, s in by)
+    return max(n / by[w, p, 101] for (w, p, s), n in by.items() if s == last)
+
+
+def _pairs(runs: Runs, first: str, second: str) -> list[tuple[Run, Run]]:
+    """Both configurations on the same instances, where both finished."""
+    ended = {(r.instance, r.configuration): r for r in runs if r.finished}
+    found = [
+        (ended[i, first], ended[i, second]) for i, name in ended if name == first and (i, second) in ended
+    ]
+    if not found:
+        raise InvalidProblem(
+            f"no instance was finished by both `{first}` and `{second}`", fix="give more time with --cap"
+        )
+    return found
+
+
+def _precision(runs: Runs) -> float:
+    return max(a.states / b.states for a, b in _pairs(runs, "pa-marabou", DEFAULT))
+
+
+def _in_order(runs: Runs, first: str, second: str) -> float:
+    """In how many cases the first is not slower, where at least one of them finished."""
+    by = {(r.instance, r.configuration): r for r in runs}
+    pairs = [(by[i, first], by[i, second]) for i, name in by if name == first and (i, second) in by]
+    ended = [(a, b) for a, b in pairs if a.finished or b.finished]
+    if not ended:
+        raise InvalidProblem("no instance was finished", fix="give more time with --cap")
+    return sum(a.finished and (not b.finished or a.seconds <= b.seconds) for a, b in ended) / len(ended)
+
+
+def _ratio(runs: Runs) -> float:
+    """Seconds of PA+BB(Marabou), finished or not, per second of the default: the median."""
+    by = {(r.instance, r.configuration): r for r in runs}
+    slow = "pa-bb-marabou"
+    return median(by[i, slow].seconds / by[i, DEFAULT].seconds for i, name in by if name == slow)
+
+
+MEASURES: Mapping[str, Measured] = {
+    "share of instances that the default finishes, exactly": lambda runs: (
+        sum(r.finished and r.exact for r in _native(runs)) / len(_native(runs))
+    ),
+    "most seconds of the default": lambda runs: max(r.seconds for r in _native(runs)),
+    "least rise of the number of abstract states over predicates": lambda runs: min(
+        map(_rise, _lines(runs).values())
+    ),
+    "abstract states with all predicates, per most": lambda runs: max(map(_fall, _lines(runs).values())),
+    "growth of abstract states after the first hundred random starts": _growth,
+    "abstract states of PA+Marabou per exact one": _precision,
+    "share where PA+Marabou is not slower than PA+BB(Marabou)": lambda runs: _in_order(
+        runs, "pa-marabou", "pa-bb-marabou"
+    ),
+    "share where PA+BB(Marabou) is not slower than PA+Marabou+Z3": lambda runs: _in_order(
+        runs, "pa-bb-marabou", "pa-marabou-z3"
+    ),
+    "median ratio of PA+BB(Marabou) to the default": _ratio,
+}
+PAPER = "the paper's configurations"  # claims about these are only looked at where they were run
+
+
+def known_figures(figures: Mapping[str, AbstractionFigure]) -> dict[str, AbstractionFigure]:
+    """What a claim may be about: a figure as the default makes it, or with the paper's configurations."""
+    return {**figures, **{f"{name}, {PAPER}": figure for name, figure in figures.items()}}
