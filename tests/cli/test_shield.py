@@ -20,7 +20,10 @@ def outcome(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, s
     return code, seen.out, seen.err
 
 
-def test_everything_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_everything_is_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("surefoot.report.region.runs.STEPS", 60)
     names = {"--json": "all.json", "--certificate": "proof.json", "--python": "guard.py", "--c": "guard"}
     names["--report"] = "page.html"
     options = [text for option, name in names.items() for text in (option, str(tmp_path / name))]

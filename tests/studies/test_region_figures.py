@@ -50,7 +50,10 @@ def test_every_claim_has_its_figure(study: str) -> None:
     assert {c.figure for c in found.claims} == set(found.figures)
 
 
-def test_a_figure_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_figure_is_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("surefoot.report.region.runs.STEPS", 60)
     assert run(["study", "control", "--figure", "6", "--folder", str(tmp_path), "--quiet"]) == 0
     out = capsys.readouterr().out
     assert "NOT MET" not in out

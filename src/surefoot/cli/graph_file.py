@@ -73,7 +73,8 @@ def write_graph(problem: Problem, verdict: Verdict, path: str) -> str:
         return f"not written: {path} (there is no abstract graph; use --engine predicates)"
     match Path(path).suffix:
         case ".html":
-            text = graph_page(problem, found)
+            run = verdict.trace if isinstance(verdict, Violated) else None
+            text = graph_page(problem, found, run)
         case ".dot":
             text = as_dot(found)
         case _:

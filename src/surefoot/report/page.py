@@ -85,7 +85,8 @@ def _section(problem: Problem, result: Result) -> str:
             parts.append(_starts(problem, result, table))
     graph = getattr(result.verdict, "artifact", None)
     if isinstance(graph, AbstractGraph):
-        parts.append(abstraction.graph_section(problem, graph))
+        run = result.verdict.trace if isinstance(result.verdict, Violated) else None
+        parts.append(abstraction.graph_section(problem, graph, run))
     return "\n".join([*parts, _facts(problem, result), "</section>"])
 
 

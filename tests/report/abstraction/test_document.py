@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tests.report.abstraction.graphs import counter, graph
+from tests.report.abstraction.graphs import BEYOND, counter, graph, violation
 
 from surefoot.problem.term import Var
 from surefoot.report.abstraction import graph_page
 from surefoot.report.abstraction.document import document
+from surefoot.verdict.artifact import AbstractGraph
 
 
 def test_states_edges_and_splits() -> None:
@@ -39,3 +40,15 @@ def test_names_cannot_end_their_element() -> None:
     named = replace(graph(0), predicates=(Var("</script><b>") <= 2, Var("y") <= 4))
     page = graph_page(counter(), named)
     assert "</script><b>" not in page
+
+
+def test_a_violation_is_followed_through_the_graph() -> None:
+    found = violation()
+    assert isinstance(found.artifact, AbstractGraph)
+    data = document(counter(BEYOND), found.artifact, found.trace)
+    visited = [data["states"][i] for i in data["run"]]
+    assert len(visited) == len(found.trace.states)
+    for row, state in zip(visited, found.trace.states, strict=True):
+        assert row[7] == "".join("01"[state["x"] <= bound] for bound in (2, 4))
+    assert visited[-1][3] & 2
+    assert document(counter(), graph())["run"] == []

@@ -26,6 +26,11 @@ from surefoot.transform.discretise import discretise
 from surefoot.work.budget import Budget
 
 
+@pytest.fixture(autouse=True)
+def _short_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("surefoot.report.region.runs.STEPS", 40)
+
+
 def test_squares_have_the_colour_of_what_is_there() -> None:
     (cells,) = (s for s in drawn([ball()], 0, 1).shapes if isinstance(s, Cells))
     (low, high), middle = ball().view(0), (COLUMNS // 2, ROWS // 2)

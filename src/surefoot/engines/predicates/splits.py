@@ -24,7 +24,7 @@ from surefoot.engines.predicates.graph import labels_of, tabulated_graph
 from surefoot.engines.predicates.moves import Dynamics, dynamics
 from surefoot.engines.predicates.splitting import Candidate, candidates, shown, widest
 from surefoot.engines.predicates.tabulated.columns import Mask
-from surefoot.engines.predicates.tabulated.partition import Partition, reach
+from surefoot.engines.predicates.tabulated.partition import Ids, divided, reach
 from surefoot.engines.predicates.tabulated.refinement import Abstraction, abstraction
 from surefoot.engines.predicates.tabulated.table import OutOfTime, tabulate
 from surefoot.errors import Unsupported
@@ -73,15 +73,15 @@ def _tabulated(model: Dynamics, graph: AbstractGraph, most: int, budget: Budget)
         except Unsupported:
             continue
         inside = np.bincount(base.parts.cell, weights=mask, minlength=len(base.parts)).astype(np.int64)
-        divided = (inside > 0) & (inside < sizes)
+        both = (inside > 0) & (inside < sizes)
         look = np.packbits(mask ^ mask[0]).tobytes()
-        if not divided[cells].any() or look in seen:
+        if not both[cells].any() or look in seen:
             continue
         seen.add(look)
-        undivided &= ~divided
+        undivided &= ~both
         made += 1
         budget.progress(f"predicates: splitting, {made} of up to {most}")
-        yield _divided(base, graph, number, origin, condition, mask)
+        yield _split(base, graph, number, origin, condition)
 
 
 def _then_halves(model: Dynamics, base: Abstraction, undivided: Mask) -> Iterator[Candidate]:
@@ -105,17 +105,10 @@ def _own_half(base: Abstraction, cell: int) -> Term | None:
     return widest(base.table.dynamics, ranges)
 
 
-def _divided(
-    base: Abstraction,
-    graph: AbstractGraph,
-    number: np.ndarray[tuple[int], np.dtype[np.int64]],
-    origin: str,
-    condition: Term,
-    mask: Mask,
-) -> Split:
+def _split(base: Abstraction, graph: AbstractGraph, number: Ids, origin: str, condition: Term) -> Split:
+    """`number`: the place in the graph of each abstract state that can be reached."""
     table = base.table
-    _, member, cell = np.unique(base.parts.cell * 2 + mask, return_index=True, return_inverse=True)
-    parts = Partition(cell.reshape(-1).astype(np.int64), member)
+    parts = divided(table, base.parts, condition)
     _, labels = labels_of(table.dynamics.steps)
     reached = reach(table, parts, labels, base.unsafe)
     inside = number[base.parts.cell[parts.member[reached.states]]]
@@ -154,11 +147,11 @@ def _asked(
             new = predicate(model, shown(model, condition), condition)
         except Unsupported:
             continue
-        divided = [k for k in keys if _divides(search, k, new)]
-        if not divided or condition in seen:
+        both = [k for k in keys if _divides(search, k, new)]
+        if not both or condition in seen:
             continue
         seen.add(condition)
-        undivided.difference_update(divided)
+        undivided.difference_update(both)
         budget.progress(f"predicates: splitting, {len(splits) + 1} of up to {most}")
         if (found := _built_again(search, keys, new, origin, budget)) is not None:
             splits.append(found)

@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from surefoot.errors import SurefootError
 from surefoot.problem.names import location_key
 from surefoot.problem.problem import Problem
-from surefoot.problem.semantics import State, decision
+from surefoot.problem.semantics import State, decision, holds
 from surefoot.problem.show import show
 from surefoot.problem.term import TRUE
 from surefoot.report.abstraction.layout import distances, nearest, places
 from surefoot.report.run_table import number
+from surefoot.transform.discretise import discretise
 from surefoot.verdict.artifact import AbstractGraph, AbstractState, Split
+from surefoot.verdict.verdict import Trace
 
 MOST_STATES = 5000  # that are drawn
 MOST_DECIDED = 1500  # in whose examples the policy is asked
 MOST_SPLIT_STATES = 3000  # of all graphs behind a split that the page has
 
 
-def document(problem: Problem, graph: AbstractGraph, *, whole: bool = True) -> dict[str, Any]:
-    """Everything as JSON data; not `whole`: without what is the same for all splits of a graph."""
+def document(
+    problem: Problem, graph: AbstractGraph, run: Trace | None = None, *, whole: bool = True
+) -> dict[str, Any]:
+    """Everything as JSON data; not `whole`: without what is the same for all splits of a graph.
+
+    `run`: its states are found in the graph, to see where it goes.
+    """
     unsafe = [i for i, s in enumerate(graph.states) if s.unsafe]
     to_unsafe = distances(unsafe, graph.edges)
     kept = nearest([s.distance for s in graph.states], to_unsafe, MOST_STATES)
@@ -54,8 +61,22 @@ def document(problem: Problem, graph: AbstractGraph, *, whole: bool = True) -> d
             for state in (graph.states[old],)
         ],
         "edges": [v for s, label, t in edges for v in (s, labels.index(label), t)],
+        "run": [new[i] for i in _along(problem, graph, run) if i in new],
         "splits": _splits(problem, graph, kept) if whole else [],
     }
+
+
+def _along(problem: Problem, graph: AbstractGraph, run: Trace | None) -> Iterator[int]:
+    """The abstract states of a run, as far as they are in the graph."""
+    executed, _ = discretise(problem)
+    number = {(s.locations, s.values): i for i, s in enumerate(graph.states)}
+    several = [c for c in executed.environment.components if len(c.locations) > 1]
+    for state in run.states if run is not None else ():
+        places = tuple((c.name, c.locations[state[location_key(c.name)]]) for c in several)
+        values = tuple(holds(executed, state, p) for p in graph.predicates)
+        if (places, values) not in number:
+            return
+        yield number[places, values]
 
 
 def _places(state: AbstractState) -> str:

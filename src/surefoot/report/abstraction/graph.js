@@ -135,12 +135,20 @@ for (const holder of document.querySelectorAll("section.abstraction")) {
   const rank = (split, state) => (split.counts[2] === 0 ? 0 : 1e6) + (split.pieces[state] === "1" ? 1e5 : 0) + split.counts[2];
   const change = (now, old) => (now === old ? "" : ` (${now > old ? "+" : "−"}${Math.abs(now - old)})`);
 
+  const violation = () => {
+    if (!graph.data.run.length) return [];
+    const line = element("p", "", { className: "run" });
+    graph.data.run.slice(0, 60).forEach((state) => line.append(jump(state), " "));
+    if (graph.data.run.length > 60) line.append(`and ${graph.data.run.length - 60} more`);
+    return [element("h4", "The run that violates the property goes through"), line];
+  };
+
   const detail = (state) => {
     if (state < 0) {
       const [states, edges, unsafe, starts] = graph.data.counts;
       panel.replaceChildren(element("h3", "The whole graph"),
         element("p", `${many(states, "abstract state")}, ${many(starts, "start")}, ${unsafe} unsafe, ${many(edges, "transition")}.`),
-        element("p", "Click a state, or go from state to state with the arrow keys. Drag to move, turn the wheel to zoom."));
+        ...violation(), element("p", "Click a state, or go from state to state with the arrow keys. Drag to move, turn the wheel to zoom."));
       return;
     }
     const row = graph.data.states[state], parts = [element("h3", heading(state)), element("p", distances(state))];
@@ -225,6 +233,11 @@ for (const holder of document.querySelectorAll("section.abstraction")) {
       parts.push(sign("var(--none)", "no way to an unsafe state"));
     } else for (const n of new Set([0, Math.round(far / 2), far]))
       parts.push(sign(mixed(n / Math.max(1, far), SCALES.start), `${many(n, "step")} from a start`));
+    if (graph.data.run.length > 1) {
+      const line = sign(mixed(0), "the run that violates the property");
+      Object.assign(line.firstChild.style, { height: "3px", borderRadius: "0", width: "1.2rem", verticalAlign: ".2rem" });
+      parts.push(line);
+    }
     box.replaceChildren(...parts);
   };
 

@@ -11,6 +11,7 @@ from surefoot.report.abstraction.document import MOST_STATES, document
 from surefoot.report.heatmap.html import inert
 from surefoot.report.shell import shell
 from surefoot.verdict.artifact import AbstractGraph
+from surefoot.verdict.verdict import Trace
 from surefoot.verdict.words import counted
 
 
@@ -26,15 +27,15 @@ def _file(name: str) -> str:
     return files("surefoot.report.abstraction").joinpath(name).read_text("utf-8")
 
 
-def graph_page(problem: Problem, graph: AbstractGraph) -> str:
+def graph_page(problem: Problem, graph: AbstractGraph, run: Trace | None = None) -> str:
     """A whole page about one graph."""
     asked = f"<p><code>{escape(show_property(problem.property))}</code></p>"
     title = f"surefoot: abstract states of {problem.name}"
-    return shell(title, [asked, graph_section(problem, graph)], style=style(), script=script())
+    return shell(title, [asked, graph_section(problem, graph, run)], style=style(), script=script())
 
 
-def graph_section(problem: Problem, graph: AbstractGraph) -> str:
-    """The picture with its controls; all that it shows stands beside it as JSON."""
+def graph_section(problem: Problem, graph: AbstractGraph, run: Trace | None = None) -> str:
+    """The picture with its controls; all that it shows stands beside it as JSON. `run`: a violation."""
     count = len(graph.states)
     told = []
     if count > MOST_STATES:
@@ -63,4 +64,4 @@ def graph_section(problem: Problem, graph: AbstractGraph) -> str:
 {"".join(f'<p class="told">{escape(t)}</p>' for t in told)}</div>
 <div class="panel" aria-live="polite"></div></div>
 <details><summary>All states as a list</summary><ul class="all plain"></ul></details>
-<script type="application/json">{inert(document(problem, graph))}</script></section>"""
+<script type="application/json">{inert(document(problem, graph, run))}</script></section>"""

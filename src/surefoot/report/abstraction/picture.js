@@ -123,6 +123,7 @@ class Picture {
       if (x > -20 && y > -20 && x < width + 20 && y < height + 20) seen.push(state);
     }
     if (this.edges && !(this.moving && this.graph.edges.length > 8000)) this.lines(pen, seen, Math.min(0.5, 0.08 + 400 / this.graph.edges.length));
+    this.path(pen);
     for (const state of [this.under, this.chosen]) if (state >= 0) this.around(pen, state);
     for (const state of seen) this.node(pen, state);
   }
@@ -153,6 +154,18 @@ class Picture {
         pen.stroke();
         if (this.scale > 8) this.arrow(pen, s, t);
       }
+    }
+  }
+
+  path(pen) { // of a run that violates the property
+    const run = this.graph.data.run;
+    pen.strokeStyle = pen.fillStyle = mixed(0);
+    pen.lineWidth = 3;
+    for (let i = 0; i + 1 < run.length; i++) {
+      pen.beginPath();
+      this.curve(pen, run[i], run[i + 1]);
+      pen.stroke();
+      if (this.scale > 8) this.arrow(pen, run[i], run[i + 1]);
     }
   }
 

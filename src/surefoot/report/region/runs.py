@@ -91,7 +91,7 @@ def _run(problem: Problem, system: System, start: State, random: Random, *, shie
         if holds(problem, here, system.unsafe):
             break
         try:
-            made = decision(problem, here)
+            made = decision(problem, here) if shielded else None
             following = simulate(problem, here, 1, random).states[-1]
         except SurefootError:
             break
