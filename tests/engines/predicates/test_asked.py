@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 
 import pytest
-from tests.engines.predicates.wide_systems import FIRST, PLACE, SECOND, braking, tanks
+from tests.engines.predicates.wide_systems import FIRST, PLACE, SECOND, braking, tanks, waiting_room
 from tests.laws.automata_networks import automata_network, predicates
 from tests.laws.brute_force import truth
 from tests.laws.contradictions import answer
@@ -129,3 +129,10 @@ def test_a_spent_budget_leaves_a_graph() -> None:
     verdict = Predicates().check(braking(PLACE > 1_000_000), Budget(0.0))
     assert isinstance(verdict, Unknown)
     assert isinstance(verdict.artifact, AbstractGraph)
+
+
+def test_preconditions_that_go_on_for_ever_are_halved() -> None:
+    verdict = Predicates(means="cells").check(waiting_room(), Budget(60))
+    assert isinstance(verdict, Holds)
+    assert isinstance(verdict.artifact, AbstractGraph)
+    assert len(verdict.artifact.predicates) < 12

@@ -94,3 +94,20 @@ def braking(bad: Term, *, late: bool = False) -> Problem:
     world = Environment("braking", variables, start, (Component("wagon", tuple(edges)),))
     policy = NeuralPolicy(network, (PLACE, SPEED, LOAD, TIME), ("speed up", "coast", "brake"))
     return Problem("braking", world, policy, Never(bad))
+
+
+def waiting_room() -> Problem:
+    """A walker on a line of 10^7 places: it waits between 500,000 and 700,000, and walks on everywhere else.
+
+    From below it never comes to 900,000; preconditions of that, seven places apart, lead to 700,000.
+    """
+    network = dense([([[1], [-1]], [-600_000, 600_000]), ([[1, 1], [0, 0]], [-100_000, 0])])
+    edges = (
+        Edge(action="go", guard=PLACE <= 9_000_000, outcomes=(Outcome(updates=(Update(PLACE, PLACE + 7),)),)),
+        Edge(action="stay"),
+    )
+    world = Environment(
+        "waiting room", (Variable("place", Int(0, 10_000_000)),), PLACE <= 1000, (Component("walker", edges),)
+    )
+    policy = NeuralPolicy(network, (PLACE,), ("go", "stay"))
+    return Problem("waiting room", world, policy, Never(PLACE >= 900_000))

@@ -179,6 +179,8 @@ def _violation(table: Table, concrete: Concrete, graph: AbstractGraph) -> Verdic
         if goals.size:
             start, edges = way.path(table, int(goals[0]))
             numbers = [start, *(int(table.targets[e]) for e in edges)]
+            first = next(place for place, number in enumerate(numbers) if table.bad[number])
+            numbers, edges = numbers[: first + 1], edges[:first]
             taken = [table.dynamics.steps[int(table.steps[e])] for e in edges]
             run = trace_along(table.dynamics, [table.state(n) for n in numbers], taken)
             if isinstance(run, Trace):

@@ -23,12 +23,13 @@ from surefoot.engines.predicates.asked.cubes import (
     ends,
     joined,
     meet,
+    span,
     whole_names,
 )
 from surefoot.engines.predicates.asked.expansion import Expansion, Key
 from surefoot.engines.predicates.asked.foreign import Point
 from surefoot.engines.predicates.asked.search import Goal, Reached, Search
-from surefoot.engines.predicates.asked.ways import Way, moved, satisfies, tidy
+from surefoot.engines.predicates.asked.ways import Way, moved, quantity, satisfies, tidy
 from surefoot.engines.predicates.graph import as_state
 from surefoot.engines.predicates.moves import scalar_terms
 from surefoot.engines.predicates.separate import about_states, comparisons, precondition
@@ -36,10 +37,12 @@ from surefoot.problem.environment import Bool
 from surefoot.problem.meaning.evaluate import Undefined, evaluate
 from surefoot.problem.semantics import Move, State
 from surefoot.problem.term import Term, Var
-from surefoot.query.linear import Linear, constant, plus, scaled, variable
+from surefoot.query.linear import Linear, as_term, constant, plus, scaled, variable
 from surefoot.verdict.verdict import Trace
 
 POINTS = 32  # on the way from one point to another
+REPEATED = 3  # so many preconditions that compare the same quantity, then halving
+MOST_COMPARED = 8  # comparisons of the property that are predicates as soon as one of them is
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +78,7 @@ def examine(search: Search, reached: Reached, key: Key) -> Run | Spurious | str:
             witness = _witness(search.expansion, keys[place], numbers[place], keys[place + 1])
             if witness is None:
                 return "an abstract step could not be decided"
-            return _against(search, point, witness, way, keys[place + 1])
+            return _halved(search, keys, _against(search, point, witness, way, keys[place + 1]))
         points.append(going)
         point = {**going, **moved(going, way)}
     if not _holds(search.expansion, point, goal.cube):
@@ -205,6 +208,41 @@ def _separated(
             condition = tidy(dynamics, candidate)
             return Spurious(why, expand_scalar(condition, scalar_terms(dynamics.layout)), condition)
     return _bounded(search, why, first, second)
+
+
+def _halved(search: Search, keys: Sequence[Key], found: Spurious | str) -> Spurious | str:
+    """Preconditions of preconditions can go on for ever, each one step away from the last.
+
+    After a few of them that compare the same quantity, the abstract state of the path in which it varies most
+    is divided in the middle instead: the last one of these.
+    """
+    expansion, dynamics = search.expansion, search.dynamics
+    if isinstance(found, str) or found.why == "policy":
+        return found
+    compares = quantity(dynamics, found.condition)
+    same = [p for p in expansion.predicates if quantity(dynamics, p.condition) == compares]
+    if compares is None or len(same) < REPEATED:
+        return found
+    widest, middle = Fraction(0), Fraction(0)
+    for key in keys[:-1]:
+        spans = [span(compares, cube, expansion.kinds) for cube in expansion.cubes(key)]
+        low, high = min(s[0] for s in spans if s[0] is not None), max(s[1] for s in spans if s[1] is not None)
+        if high - low >= widest:
+            widest, middle = high - low, (low + high) / 2
+    if {n for n, _ in compares.coefficients} <= whole_names(expansion.kinds):
+        middle = Fraction(floor(middle))
+    condition = as_term(compares) <= middle.limit_denominator(1000)
+    if widest < 1 or any(p.condition == condition for p in expansion.predicates):
+        return found
+    return Spurious(found.why, expand_scalar(condition, scalar_terms(dynamics.layout)), condition)
+
+
+def compared(search: Search) -> list[tuple[Term, Term]]:
+    """The comparisons of the property, as the model writes them and over scalars; none if there are many."""
+    dynamics = search.dynamics
+    parts = about_states(dynamics, [c for t in dynamics.bad for c in comparisons(t)])
+    conditions = dict.fromkeys(tidy(dynamics, c) for c in parts) if len(parts) <= MOST_COMPARED else ()
+    return [(expand_scalar(c, scalar_terms(dynamics.layout)), c) for c in conditions]
 
 
 def _values(search: Search, point: Point) -> dict[str, object]:

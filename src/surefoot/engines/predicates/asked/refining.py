@@ -12,7 +12,7 @@ from surefoot.encode.concrete import Candidate, concretise
 from surefoot.engines.predicates.asked.attack import attack
 from surefoot.engines.predicates.asked.expansion import Key
 from surefoot.engines.predicates.asked.foreign import Answerers
-from surefoot.engines.predicates.asked.paths import Run, as_trace, examine
+from surefoot.engines.predicates.asked.paths import Run, as_trace, compared, examine
 from surefoot.engines.predicates.asked.search import Reached, Search, begin
 from surefoot.engines.predicates.asked.ways import moved, predicate
 from surefoot.engines.predicates.closed import because_closed
@@ -77,8 +77,11 @@ def decide(
         if any(p.condition == found.condition for p in search.expansion.predicates):
             what = f"the predicate `{show(found.shown)}` does not remove a spurious path"
             return Unknown(Reason.INCOMPLETE, what, artifact=graph)
-        refinements.append((found.why, found.shown))
-        search.expansion.add(predicate(dynamics, found.shown, found.condition))
+        new = [(found.shown, found.condition), *(compared(search) if found.why == "unsafe" else ())]
+        for shown, condition in new:
+            if all(p.condition != condition for p in search.expansion.predicates):
+                refinements.append((found.why, shown))
+                search.expansion.add(predicate(dynamics, shown, condition))
 
 
 def _holds(dynamics: Dynamics, graph: AbstractGraph, foreign: Sequence[str]) -> Verdict:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import gcd, lcm
 
 from surefoot.encode.interval import Kinds
 from surefoot.engines.predicates.asked.cubes import (
@@ -65,6 +66,18 @@ def tidy(dynamics: Dynamics, condition: Term) -> Term:
     if all(c < 0 for _, c in left.coefficients):  # at least, rather than at most minus something
         return as_term(scaled(Linear(left.coefficients), Fraction(-1))) >= left.constant
     return as_term(Linear(left.coefficients)) <= -left.constant
+
+
+def quantity(dynamics: Dynamics, condition: Term) -> Linear | None:
+    """What a condition compares with a number, in whole multiples without a common divisor; None: no such."""
+    kinds = dynamics.layout.kinds
+    found = sharpen(formula(condition, kinds), whole_names(kinds))
+    if not isinstance(found, Atom) or not found.linear.coefficients:
+        return None
+    factors = [c for _, c in found.linear.coefficients]
+    unit = Fraction(gcd(*(c.numerator for c in factors)), lcm(*(c.denominator for c in factors)))
+    unit = unit if factors[0] > 0 else -unit
+    return Linear(tuple((n, c / unit) for n, c in found.linear.coefficients))
 
 
 def predicate(dynamics: Dynamics, shown: Term, condition: Term) -> Predicate:
