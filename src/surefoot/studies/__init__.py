@@ -2,8 +2,11 @@
 
 STUDIES: dict[str, str] = {
     "aurora": "surefoot.studies.aurora",
+    "blocksworld": "surefoot.studies.blocksworld",
     "control": "surefoot.studies.control",
     "deeprm": "surefoot.studies.deeprm",
+    "line-transport": "surefoot.studies.line_transport",
+    "npuzzle": "surefoot.studies.npuzzle",
     "pendulum": "surefoot.studies.pendulum",
     "pensieve": "surefoot.studies.pensieve",
     "racetrack": "surefoot.studies.racetrack",

@@ -5,7 +5,9 @@ from __future__ import annotations
 from functools import cache
 from importlib.resources import as_file, files
 
+from surefoot.formats.jani import read_jani
 from surefoot.formats.onnx import read_onnx
+from surefoot.problem.environment import Environment
 from surefoot.problem.network import Network
 from surefoot.studies import STUDIES
 
@@ -15,6 +17,13 @@ def shipped(study: str, policy: str) -> Network:
     """The network `assets/POLICY.onnx` of a study."""
     with as_file(files(STUDIES[study]).joinpath("assets", f"{policy}.onnx")) as path:
         return read_onnx(path)
+
+
+@cache
+def shipped_model(study: str, name: str) -> Environment:
+    """The JANI model `assets/NAME.jani` of a study."""
+    with as_file(files(STUDIES[study]).joinpath("assets", f"{name}.jani")) as path:
+        return read_jani(path).environment
 
 
 def shipped_names(study: str) -> tuple[str, ...]:

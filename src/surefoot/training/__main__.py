@@ -9,6 +9,8 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 
+from surefoot.training.imitation.recipes import IMITATORS
+from surefoot.training.imitation.write import train_imitators
 from surefoot.training.racetrack.recipes import DRIVERS
 from surefoot.training.racetrack.write import train_drivers
 from surefoot.training.recipes import RECIPES, Recipe
@@ -17,22 +19,28 @@ from surefoot.training.save import checkpoint_file, network_file, write_network,
 from surefoot.training.simulators import SIMULATORS
 
 DRIVING = "racetrack"  # trained by deep Q-learning, without torch
+IMITATING = sorted({recipe.study for recipe in IMITATORS.values()})  # an adviser; without torch
 ENOUGH = 0.9  # of the baseline's return
 PACKAGES = ("torch", "numpy", "onnx")
 
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m surefoot.training", description=__doc__)
-    parser.add_argument("study", choices=sorted((*SIMULATORS, DRIVING)))
+    parser.add_argument("study", choices=sorted((*SIMULATORS, *IMITATING, DRIVING)))
     parser.add_argument("--seed", type=int, action="append", help="may be given several times; default 0")
     parser.add_argument(
-        "--policy", choices=sorted((*RECIPES, *DRIVERS)), action="append", help="default: all of the study"
+        "--policy",
+        choices=sorted((*RECIPES, *DRIVERS, *IMITATORS)),
+        action="append",
+        help="default: all of the study",
     )
     parser.add_argument("--output", type=Path, default=Path("."), metavar="DIR", help="default: here")
     parser.add_argument("--checkpoints", action="store_true", help="also write the networks along the way")
     given = parser.parse_args(arguments)
     if given.study == DRIVING:
         return _train_drivers(given.policy, given.seed or [0], given.output, given.checkpoints)
+    if given.study in IMITATING:
+        return _train_imitators(given.study, given.policy, given.seed or [0], given.output)
     if find_spec("torch") is None:
         print('error: training needs torch; fix: pip install "surefoot[train]"', file=sys.stderr)
         return 2
@@ -50,6 +58,15 @@ def _train_drivers(wanted: list[str] | None, seeds: list[int], folder: Path, che
         print(f"{name}: {point.episodes} episodes, return {point.mean_return:.2f}, "
               f"goal probability {point.goal_probability:.3f}")  # fmt: skip
     return 0
+
+
+def _train_imitators(study: str, wanted: list[str] | None, seeds: list[int], folder: Path) -> int:
+    recipes = [r for r in IMITATORS.values() if r.study == study and (wanted is None or r.name in wanted)]
+    tried = [(r, s) for r in recipes for s in seeds]
+    found = train_imitators(tried, folder, lambda line: print(line, file=sys.stderr))
+    for (recipe, seed), share_of_states in zip(tried, found, strict=True):
+        print(f"{recipe.name}, seed {seed}: does what is advised in {share_of_states:.2%} of the states")
+    return 0 if all(one >= ENOUGH for one in found) else 1
 
 
 def _train(recipe: Recipe, seed: int, folder: Path, checkpoints: bool) -> bool:

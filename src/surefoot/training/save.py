@@ -11,11 +11,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from surefoot.training.imitation.recipes import ImitationRecipe
 from surefoot.training.racetrack.recipes import DriverRecipe
 from surefoot.training.recipes import Recipe
 from surefoot.training.rollout import Layers
 
-AnyRecipe: TypeAlias = Recipe | DriverRecipe
+AnyRecipe: TypeAlias = Recipe | DriverRecipe | ImitationRecipe
 
 OPSET = 13
 SHIPPED_SEED = 0  # its network is the file without a number

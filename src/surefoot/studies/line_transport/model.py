@@ -1,0 +1,80 @@
+"""Trucks on a line: one drives one way to a weak bridge, one drives to and fro between two ends.
+
+One way: `load` and `unload` change the load by five packages, `drive` moves on by 2048, 3072 or 4096 metres.
+Where the bridge begins the load must be small. Two ways: the gear says how fast the truck goes and in which
+direction; `faster` and `slower` change it by one and move the truck, `hold` moves it; it takes packages on
+and puts them down while it stands. Beyond the ends of the line the track stops.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
+from surefoot.problem.term import Apply, Const, Op, Term, Var, conjunction
+
+PLACE, LOAD, WAITING, FUEL = (Var(n) for n in ("place", "load", "waiting", "fuel"))
+GEAR, CHARGE = Var("gear"), Var("charge")
+ROAD = 2**20 - 1  # metres
+BRIDGE, BRIDGE_LOAD = 800_000, 40
+CAPACITY, PARCEL = 100, 5
+ONE_WAY = ("load", "unload", "drive")
+STRIDES = ((2048, Fraction(1, 2)), (3072, Fraction(1, 4)), (4096, Fraction(1, 4)))
+
+END = 1_000_000  # metres: the line of the truck that goes to and fro
+BEYOND = 8192  # metres that are left to represent a truck that has left the line
+STRIDE, GEARS = 1024, 3
+TWO_WAYS = ("slower", "hold", "faster", "load", "unload")
+
+
+def one_way() -> Environment:
+    """Starts: anywhere on the first 600 km, any load, any number of packages waiting, 1000 units of fuel."""
+    kinds = {PLACE: Int(0, ROAD), LOAD: Int(0, CAPACITY), WAITING: Int(0, 1000), FUEL: Int(0, 10_000)}
+    more = Apply(Op.MIN, (Const(1000), WAITING + 8))
+    more_load: dict[Var, Term] = {LOAD: LOAD + PARCEL}
+    drive = tuple(
+        Outcome(Const(share), _updates({PLACE: PLACE + metres, FUEL: FUEL - 1, WAITING: more}))
+        for metres, share in STRIDES
+    )
+    edges = (
+        _edge(
+            "load", (LOAD <= CAPACITY - PARCEL, WAITING >= PARCEL), more_load | {WAITING: WAITING - PARCEL}
+        ),
+        _edge("unload", (LOAD >= PARCEL,), {LOAD: LOAD - PARCEL}),
+        Edge(action="drive", guard=(FUEL >= 1) & (ROAD - STRIDES[-1][0] >= PLACE), outcomes=drive),
+    )
+    start = (PLACE <= 600_000) & (LOAD <= CAPACITY - PARCEL) & (FUEL >= 1000)
+    variables = tuple(Variable(v.name, k) for v, k in kinds.items())
+    return Environment("line-transport-one-way", variables, start, (Component("truck", edges),))
+
+
+def two_ways() -> Environment:
+    """Starts: standing or moving in any gear, at least 100 km from both ends, with any load and charge."""
+    line = Int(-BEYOND, END + BEYOND)
+    kinds = {PLACE: line, GEAR: Int(-GEARS, GEARS), LOAD: Int(0, CAPACITY), CHARGE: Int(0, 1000)}
+    on_line = (PLACE >= 0, PLACE <= END)
+    standing = (GEAR >= 0, GEAR <= 0)
+    driven = PLACE + STRIDE * GEAR
+    full = Apply(Op.MIN, (Const(1000), CHARGE + 10))
+    edges = (
+        _edge("slower", (*on_line, GEAR >= 1 - GEARS), {GEAR: GEAR - 1, PLACE: driven - STRIDE}),
+        _edge("hold", on_line, {PLACE: driven, CHARGE: full}),
+        _edge(
+            "faster",
+            (*on_line, GEAR <= GEARS - 1, CHARGE >= 1),
+            {GEAR: GEAR + 1, PLACE: driven + STRIDE, CHARGE: CHARGE - 1},
+        ),
+        _edge("load", (*standing, LOAD <= CAPACITY - PARCEL), {LOAD: LOAD + PARCEL}),
+        _edge("unload", (*standing, LOAD >= PARCEL), {LOAD: LOAD - PARCEL}),
+    )
+    start = (PLACE >= 100_000) & (PLACE <= END - 100_000)
+    variables = tuple(Variable(v.name, k) for v, k in kinds.items())
+    return Environment("line-transport-two-ways", variables, start, (Component("truck", edges),))
+
+
+def _edge(action: str, guard: tuple[Term, ...], changes: dict[Var, Term]) -> Edge:
+    return Edge(action=action, guard=conjunction(guard), outcomes=(Outcome(updates=_updates(changes)),))
+
+
+def _updates(changes: dict[Var, Term]) -> tuple[Update, ...]:
+    return tuple(Update(v, t) for v, t in changes.items())

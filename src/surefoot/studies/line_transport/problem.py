@@ -1,0 +1,44 @@
+"""Line transport: is the truck light enough for the bridge, does the shuttle stay on its line?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from surefoot.problem.policy import NeuralPolicy
+from surefoot.problem.problem import Problem
+from surefoot.problem.property import Never
+from surefoot.problem.term import Term, Var
+from surefoot.studies.assets import shipped, shipped_model
+from surefoot.studies.line_transport.model import (
+    BRIDGE,
+    BRIDGE_LOAD,
+    END,
+    LOAD,
+    ONE_WAY,
+    PLACE,
+    TWO_WAYS,
+)
+
+
+def problem(name: str, actions: tuple[str, ...], bad: Term) -> Problem:
+    """Never `bad`; the network reads every variable."""
+    world = shipped_model("line-transport", name)
+    seen = tuple(Var(v.name) for v in world.variables)
+    policy = NeuralPolicy(shipped("line-transport", name), seen, actions)
+    return Problem(f"line-transport/{name}", world, policy, Never(bad))
+
+
+def one_way(bad: Term) -> Problem:
+    return problem("one-way", ONE_WAY, bad)
+
+
+def two_ways(bad: Term) -> Problem:
+    return problem("two-ways", TWO_WAYS, bad)
+
+
+PROBLEMS: dict[str, Callable[..., Problem]] = {
+    "one-way": lambda: one_way((PLACE >= BRIDGE) & (LOAD > BRIDGE_LOAD)),
+    "one-way-light": lambda: one_way((PLACE >= BRIDGE) & (LOAD > BRIDGE_LOAD // 2)),
+    "two-ways": lambda: two_ways((PLACE < 0) | (PLACE > END)),
+    "two-ways-short": lambda: two_ways((PLACE < 0) | (PLACE > END - 98_000)),
+}
