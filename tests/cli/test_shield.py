@@ -5,12 +5,14 @@ from __future__ import annotations
 import importlib.util
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from surefoot.certify.checker.check import check
 from surefoot.cli import run
+from surefoot.cli.commands.shield import pictures
 from surefoot.engines.shield import synthesis
 
 
@@ -77,9 +79,11 @@ def test_an_interruption_keeps_what_there_is(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(synthesis, "_rule", interrupted)
-    target = tmp_path / "proof.json"
-    code, out, err = outcome(capsys, "pendulum/within-90-degrees", "--certificate", str(target))
+    target, page = tmp_path / "proof.json", tmp_path / "page.html"
+    files = ("--certificate", str(target), "--report", str(page))
+    code, out, err = outcome(capsys, "pendulum/within-90-degrees", *files)
     assert code == 130
+    assert "No closed set was found." in page.read_text("utf-8")
     assert "covered      0.00 %" in out
     assert "interrupted" in out
     assert not target.exists()
@@ -89,8 +93,12 @@ def test_an_interruption_keeps_what_there_is(
 def test_actions_of_a_finite_system(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     guard, proof, told = tmp_path / "guard.py", tmp_path / "proof.json", tmp_path / "told.json"
     files = ["--python", str(guard), "--c", str(tmp_path / "guard"), "--certificate", str(proof)]
+    page = tmp_path / "page.html"
+    files += ["--report", str(page)]
     assert run(["shield", "racetrack/never-crashes", "--quiet", *files, "--json", str(told)]) == 0
-    out = capsys.readouterr().out
+    out, err = capsys.readouterr()
+    assert f"not written: {page}" in err
+    assert not page.exists()
     assert "anybody      never bad, proved" in out
     assert "3 of 3 kept safe with probability 1" in out
     assert check(json.loads(proof.read_text())).accepted
@@ -100,3 +108,17 @@ def test_actions_of_a_finite_system(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "action_masks" in guard.read_text()
     assert run(["shield", "racetrack/never-crashes", "--quiet", "--bound", "2"]) == 2
     assert "`2` is not a number above 0 and up to 1" in capsys.readouterr().err
+
+
+def test_an_interrupted_picture_is_left_out(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(pictures, "made_scene", interrupted)
+    made: Any = SimpleNamespace(problem=SimpleNamespace(name="x"))
+    page = tmp_path / "page.html"
+    assert pictures.pictured(made, str(page), 0, 1.0, quiet=True) is None
+    assert not page.exists()
+    assert "(interrupted)" in capsys.readouterr().err

@@ -23,7 +23,7 @@ from surefoot.cli.commands.shield.actions import (
 )
 from surefoot.cli.commands.shield.campaign import Size, campaign_facts, campaign_text, measured
 from surefoot.cli.commands.shield.made import Made, make
-from surefoot.cli.commands.shield.pictures import made_scene, shield_page
+from surefoot.cli.commands.shield.pictures import pictured
 from surefoot.cli.commands.shield.words import facts, told
 from surefoot.cli.model import model_flags
 from surefoot.cli.output import check_writable, positive, write_file
@@ -118,6 +118,8 @@ def shield(
         if json_path != "-":
             print(words_of_actions(found, seconds))
         write_actions(found, certificate, python_path, c_prefix, quiet)
+        if report is not None:
+            print(f"not written: {report} (pictures are of sets in real variables)", file=sys.stderr)
         if json_path is not None:
             text = json.dumps(facts_of_actions(found, seconds, source, loaded.inputs), indent=1) + "\n"
             sys.stdout.write(text) if json_path == "-" else write_file(Path(json_path), text)
@@ -138,11 +140,7 @@ def shield(
         write_file(Path(path), content)
         if not quiet:
             print(f"written: {path}", file=sys.stderr)
-    scene = None if report is None else made_scene(made, made.problem.name, seed)
-    if report is not None and scene is not None:
-        write_file(Path(report), shield_page(made, scene, seconds))
-        if not quiet:
-            print(f"written: {report}", file=sys.stderr)
+    scene = None if report is None else pictured(made, report, seed, seconds, quiet)
     if json_path is not None:
         source = {**loaded.source, "property": name}
         data = facts(made, seconds, seed=seed, degrees=tried, source=source, inputs=loaded.inputs)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from fractions import Fraction
+from pathlib import Path
 
 from surefoot.cli.commands.shield.made import Made, make
 from surefoot.cli.commands.shield.words import told
 from surefoot.cli.engine_options import build_engines
+from surefoot.cli.output import write_file
 from surefoot.errors import InvalidProblem
 from surefoot.report.found_page import preformatted
 from surefoot.report.region import Scene, certified_scene, region_page, runs_of, scene_of
@@ -30,6 +33,19 @@ def made_scene(made: Made, title: str, seed: int) -> Scene:
     runs, proposed = runs_of(made.problem, made.system, covered, seed) if branches else ((), "")
     sets = [(b.set.domain, b.set.barrier, b.then) for b in branches]
     return scene_of(title, made.system, sets, runs, proposed, certified=made.accepted)
+
+
+def pictured(made: Made, path: str, seed: int, seconds: float, quiet: bool) -> Scene | None:
+    """Write the page; None if that was interrupted: everything else is known by then."""
+    try:
+        scene = made_scene(made, made.problem.name, seed)
+    except KeyboardInterrupt:
+        print(f"not written: {path} (interrupted)", file=sys.stderr)
+        return None
+    write_file(Path(path), shield_page(made, scene, seconds))
+    if not quiet:
+        print(f"written: {path}", file=sys.stderr)
+    return scene
 
 
 def shield_page(made: Made, scene: Scene, seconds: float) -> str:
