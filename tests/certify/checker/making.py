@@ -63,10 +63,12 @@ def verdict(claimed: Json, case: Json | Sequence[Json], arithmetic: str = "real"
     return check(certificate(claimed, case, arithmetic), base=Path())
 
 
-def opened(claimed: Json, case: Json, arithmetic: str = "real", bits: int = 40) -> tuple[Grid, State]:
+def opened(
+    claimed: Json, case: Json, arithmetic: str = "real", bits: int = 40, coarse: bool = False
+) -> tuple[Grid, State]:
     """The first state of a case."""
     query = read_claim(claimed, Places(Path()))
-    grid = Grid(read_problem(query, case, arithmetic == "float32"), bits, {})
+    grid = Grid(read_problem(query, case, arithmetic == "float32"), bits, {}, coarse)
     return grid, root(grid)
 
 

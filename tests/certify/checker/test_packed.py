@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 import random
+from fractions import Fraction
 
 import pytest
 
-from surefoot.certify.checker.bounds import rows
-from surefoot.certify.checker.bounds.packed import Matrix, pack, scaled, unpack
+from surefoot.certify.checker.bounds.packed import (
+    Matrix,
+    Thin,
+    divided,
+    enclosed,
+    entries_of,
+    moved,
+    pack,
+    positive,
+    scaled,
+    unpack,
+    words_of,
+)
 
 
 def _entries(choice: random.Random, count: int, bits: int) -> list[int]:
@@ -49,18 +61,85 @@ def test_numbers_on_the_grid() -> None:
         assert exact == all(d * x == n << bits for x, (n, d) in zip(found, ratios, strict=True))
 
 
-def test_columns_of_words() -> None:
+def _sum(entries: list[int]) -> int:
+    return sum(x << (64 * i) for i, x in enumerate(entries))
+
+
+def test_words() -> None:
     choice = random.Random(1)
     for _ in range(200):
         entries = _entries(choice, choice.randrange(1, 7), 63)
-        column, count = rows.packed(entries), len(entries)
-        assert rows.unpacked(column, count) == entries
-        wide = sum(x << (128 * i) for i, x in enumerate(_entries(choice, count, 127)))
-        fields = [
-            ((wide + sum(1 << (128 * k + 127) for k in range(count))) >> (128 * i)) % 2**128 - 2**127
-            for i in range(count)
-        ]
-        assert rows.shifted([wide], count, 52)[0] == sum((x >> 52) << (128 * i) for i, x in enumerate(fields))
-        for bits in (3, 61, 62, 100):
-            assert rows.fits([column], count, bits) == all(-(1 << bits) <= x < 1 << bits for x in entries)
-            assert rows.fits([wide], count, bits) == all(-(1 << bits) <= x < 1 << bits for x in fields)
+        assert words_of(entries, len(entries)) == _sum(entries)
+        assert entries_of(_sum(entries), len(entries)) == entries
+
+
+@pytest.mark.parametrize("bits", [1, 3, 33, 61, 62])
+def test_signs_and_divisions_without_taking_apart(bits: int) -> None:
+    choice = random.Random(bits)
+    for _ in range(200):
+        entries = _entries(choice, choice.randrange(1, 7), bits)
+        width = len(entries)
+        assert positive(_sum(entries), width, bits) == _sum([max(x, 0) for x in entries])
+        digits = moved([_sum(entries)], width, bits)
+        assert digits is not None
+        for places in range(0, bits + 1, 7):
+            assert divided(digits, width, bits, places) == [_sum([x >> places for x in entries])]
+
+
+@pytest.mark.parametrize("bits", [0, 3, 33, 61])
+def test_entries_that_are_too_large_are_seen(bits: int) -> None:
+    choice = random.Random(bits)
+    for _ in range(300):
+        entries = _entries(choice, choice.randrange(1, 7), choice.choice((bits, bits + 1, 62)))
+        fits = all(-(1 << bits) <= x < 1 << bits for x in entries)
+        assert (moved([0, _sum(entries)], len(entries), bits) is not None) is fits
+
+
+def _thin(choice: random.Random, height: int, width: int) -> tuple[list[list[Fraction]], Thin, Thin]:
+    """Numbers, what is stored of them, and of their absolute values."""
+    places = choice.choice((0, 7, 24, 33))
+    exact = choice.random() < 0.5
+    stored = [_entries(choice, width, choice.choice((3, 30))) for _ in range(height)]
+    off = [
+        [Fraction(0 if exact else choice.choice((-1, 0, 1)), 2) for _ in range(width)] for _ in range(height)
+    ]
+    true = [
+        [(x + d) / Fraction(2) ** places for x, d in zip(row, rest, strict=True)]
+        for row, rest in zip(stored, off, strict=True)
+    ]
+    largest = max(abs(x) for row in stored for x in row) or 1
+    norm = max(sum(abs(row[j]) for row in stored) for j in range(width))
+    sizes = [list(map(abs, row)) for row in stored]
+    shared = {"width": width, "places": places, "exact": exact, "largest": largest, "norm": norm}
+    return true, Thin(stored, **shared), Thin(sizes, **shared)
+
+
+@pytest.mark.parametrize("size", [3, 20, 30, 45, 80])
+def test_thin_products_are_within_their_error(size: int) -> None:
+    choice = random.Random(size)
+    for _ in range(150):
+        height, width = choice.randrange(1, 6), choice.randrange(1, 6)
+        true, thin, _ = _thin(choice, height, width)
+        factors = _entries(choice, height, size)
+        found, error = thin.times(factors)
+        for j, entry in enumerate(found):
+            exact = sum((c * row[j] for c, row in zip(factors, true, strict=True)), Fraction(0))
+            assert entry - error <= exact <= entry + error
+
+
+@pytest.mark.parametrize("size", [3, 20, 30, 45, 80])
+def test_thin_enclosures_contain_all_products(size: int) -> None:
+    choice = random.Random(size)
+    for _ in range(150):
+        height, width = choice.randrange(1, 6), choice.randrange(1, 6)
+        true, columns, sizes = _thin(choice, height, width)
+        middle = _entries(choice, height, size)
+        spread = list(map(abs, _entries(choice, height, choice.choice((0, size)))))
+        down, up = enclosed(columns, sizes, middle, spread)
+        for j in range(width):
+            centre = sum((m * row[j] for m, row in zip(middle, true, strict=True)), Fraction(0))
+            around = sum((s * abs(row[j]) for s, row in zip(spread, true, strict=True)), Fraction(0))
+            assert down[j] <= centre - around
+            assert centre + around <= up[j]
+            room = (1 + max(map(abs, middle)) + max(spread)) * sum(abs(row[j]) + 1 for row in true)
+            assert up[j] - down[j] <= 2 * around + 4 + room * Fraction(2) ** (6 - min(columns.places, 24))

@@ -10,9 +10,9 @@ import pytest
 from tests.certify.checker.making import Json, affine, claim, floats, opened, shares, wide_slopes
 from tests.certify.checker.meaning import exact_values, float32_values
 
-from surefoot.certify.checker.bounds import rows
 from surefoot.certify.checker.bounds.state import Grid, State
 from surefoot.certify.checker.number import BadCertificate, Refused
+from surefoot.certify.checker.proof import steps
 from surefoot.certify.checker.proof.steps import advance
 
 TOLERANCE = Fraction(1, 10**40)  # of the exact values of tanh and sigmoid
@@ -224,12 +224,12 @@ def _check_state(
             assert total <= TOLERANCE
 
 
-def _walk(seed: int, arithmetic: str, bits: int) -> int:
+def _walk(seed: int, arithmetic: str, bits: int, coarse: bool = False) -> int:
     """Random steps from the root to some part; returns how many of them were done."""
     choice = random.Random(seed)
     claimed, case, places = _query(choice, arithmetic)
     nodes = claimed["networks"][0]["nodes"]
-    grid, state = opened(claimed, case, arithmetic, bits)
+    grid, state = opened(claimed, case, arithmetic, bits, coarse)
     if arithmetic == "float32":
         inputs = [[float(x) for x in p] for p in places]
         points = [
@@ -272,9 +272,15 @@ def _belongs(x: Fraction, place: Fraction, number: int, grid: Grid, v: int, i: i
 @pytest.mark.parametrize(
     ("arithmetic", "bits"), [("real", 40), ("real", 16), ("real", 112), ("float32", 40), ("float32", 130)]
 )
+def test_states_are_true(arithmetic: str, bits: int) -> None:
+    assert sum(_walk(seed, arithmetic, bits) for seed in range(30)) > 90
+
+
+@pytest.mark.parametrize(("arithmetic", "bits"), [("real", 40), ("real", 16), ("float32", 40)])
 @pytest.mark.parametrize("many", [1, 1000])
-def test_states_are_true(arithmetic: str, bits: int, many: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_coarse_states_are_true(
+    arithmetic: str, bits: int, many: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """`many`: rows are substituted all together, or one by one."""
-    monkeypatch.setattr(rows, "MANY", many)
-    monkeypatch.setattr(rows, "BENT", 1)
-    assert sum(_walk(seed, arithmetic, bits) for seed in range(many, many + 30)) > 90
+    monkeypatch.setattr(steps, "MANY", many)
+    assert sum(_walk(seed, arithmetic, bits, True) for seed in range(many, many + 40)) > 120

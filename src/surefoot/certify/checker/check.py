@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from .barrier.claim import check_barrier
-from .bounds.state import Contents, Kernel
+from .bounds.state import AnyKernel, Contents
 from .claim import Places, read_claim
 from .execution.argument import read_argument
 from .execution.obligations import Obligation, described, obligations
@@ -190,7 +190,7 @@ def _about_runs(data: dict[str, Any], places: Places, arithmetic: str) -> Verdic
     stated = [(text(o["obligation"], "name"), integer(o["steps"], 0, MOST_STEPS, "steps")) for o in given]
     cases = [[read_case(c) for c in items(o["cases"], "cases")] for o in given]
     count, where = Count(), ""
-    kernels: dict[Contents, Kernel] = {}
+    kernels: dict[Contents, AnyKernel] = {}
     accepted, reason = True, "every obligation is shown"
     try:
         if arithmetic == "float32":
@@ -244,7 +244,7 @@ def _no_solution(
     query: Query,
     cases: Sequence[Mapping[str, Any]],
     arithmetic: str,
-    kernels: dict[Contents, Kernel],
+    kernels: dict[Contents, AnyKernel],
     count: Count,
 ) -> None:
     """Refuse unless the cases show that the query has no solution."""

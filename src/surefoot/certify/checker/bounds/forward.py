@@ -11,10 +11,10 @@ from operator import add, neg, sub
 
 from ..network import Activation, Affine, Combine, Elementwise, Join, Pick
 from ..number import Refused
-from .packed import ones, unpack
+from .packed import enclosed, ones, unpack
 from .problem import Mix
 from .smooth import logistic, tanh
-from .state import Grid, State
+from .state import Grid, Light, State
 
 Bounds = tuple[list[int], list[int]]
 UNIT = 24  # float32 rounds with a relative error of 2^-24
@@ -134,6 +134,8 @@ def _affine(grid: Grid, v: int, node: Affine, low: list[int], high: list[int]) -
     kernel = grid.kernel(v, node)
     middle = [*map(add, low, high), 2 << grid.bits]
     spread = [*map(sub, high, low), 0]
+    if isinstance(kernel, Light):
+        return enclosed(kernel.columns, kernel.sizes, middle, spread)
     total = sum(map(abs, middle)) + sum(spread)
     words, width, drop = kernel.columns.words(2 * total + 2), kernel.columns.width, kernel.columns.drop
     centre = kernel.columns.packed(middle, words)

@@ -54,7 +54,7 @@ def _relu(grid: Grid, state: State, v: int, below: tuple[int, ...] | None) -> Ra
     known = state.lines.get(v)
     if isinstance(known, Ramps) and below is not None:
         bent = [(i, below[i] << (bits - 7), c, k) for i, _, c, k in known.bent]
-        return Ramps(_switched(known.on, known.zero, below), bent, known.lost, known.zero)
+        return Ramps(_switched(known.on, known.zero, below), bent, known.lost, known.zero, known.low)
     source = grid.values[v].sources[0]
     low, high = state.low[source], state.high[source]
     on = [1 if least >= 0 else 0 for least in low]
@@ -68,7 +68,7 @@ def _relu(grid: Grid, state: State, v: int, below: tuple[int, ...] | None) -> Ra
             lost += max(most, -least)
         elif least == most:
             zero.append(i)
-    return Ramps(_switched(on, zero, below), bent, lost, zero)
+    return Ramps(_switched(on, zero, below), bent, lost, zero, low)
 
 
 def _switched(on: list[int], zero: list[int], below: tuple[int, ...] | None) -> list[int]:

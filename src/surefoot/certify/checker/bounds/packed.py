@@ -4,17 +4,24 @@ A vector (r_0, r_1, ...) is the integer sum of r_j * 2^(F j): its fields are F b
 |r_j| < 2^(F-1), sums and multiples of vectors are sums and multiples of these integers, and the fields of the
 result can be told apart: with 2^(F-1) added to each they are its digits to the base 2^F. F is a multiple of
 64, chosen for each product from a bound of its result, so nothing ever overflows.
+
+The last functions are for fields of one word: they find signs, divide and compare without taking a vector
+apart. Adding 2^b to every field of a vector with entries from -2^b up to below 2^b makes all of them digits
+that are not negative; bit b of a digit then says that the entry is not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from array import array
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import compress
 from operator import mul
 from sys import byteorder
 
 WORD = 64
+DIGIT = 30  # bits of a digit of Python's integers
+ROOM = 62  # no entry of a field of one word is beyond 2^ROOM
 
 
 class Matrix:
@@ -119,3 +126,121 @@ def scaled(weights: Sequence[float], bits: int) -> tuple[list[int], bool]:
     products = [weight * 2.0**bits for weight in weights]
     found = list(map(round, products))
     return found, found == products
+
+
+class Thin:
+    """A matrix of real numbers times 2^places, rounded to integers of at most 2^DIGIT; fields are one word.
+
+    Each entry is off by at most 1/2, by nothing if `exact`. Where sums would be too large for a field,
+    factors lose their last bits.
+    """
+
+    __slots__ = ("exact", "largest", "norm", "places", "rows", "width")
+
+    def __init__(
+        self,
+        rows: Sequence[Sequence[int]],
+        *,
+        width: int,
+        places: int,
+        exact: bool,
+        largest: int,  # no entry exceeds it,
+        norm: int,  # and no absolute sum of a column exceeds this
+    ) -> None:
+        self.rows = [words_of(row, width) for row in rows]
+        self.width = width
+        self.places = places
+        self.exact = exact
+        self.largest = largest
+        self.norm = norm
+
+    def packed(self, factors: Sequence[int]) -> int:
+        """The sum of factor times row, packed."""
+        return sum(map(mul, filter(None, factors), compress(self.rows, factors)))
+
+    def times(self, factors: Sequence[int]) -> tuple[list[int], int]:
+        """As `Matrix.times`: numbers around the true sums, and how far off they may be."""
+        total = sum(map(abs, factors))
+        less = max(0, (total * self.largest).bit_length() - ROOM + 1)
+        if less:
+            factors = [factor >> less for factor in factors]
+        found, places = entries_of(self.packed(factors), self.width), self.places - less
+        error = 0 if self.exact else total + (len(factors) << less) >> 1  # in units of 2^-self.places
+        if less:
+            error += self.norm + len(factors) << less
+        if places >= 0:
+            return [entry >> places for entry in found], 2 + (error >> self.places)
+        return [entry << -places for entry in found], 2 + (error >> self.places)
+
+
+def enclosed(
+    columns: Thin, sizes: Thin, middle: Sequence[int], spread: Sequence[int]
+) -> tuple[list[int], list[int]]:
+    """Bounds of W m +- |W| s for a matrix and its absolute values.
+
+    Where middles lose their last bits the spreads are made larger instead: by one of the new units.
+    """
+    total = sum(map(abs, middle)) + sum(spread)
+    less = max(0, (total * columns.largest).bit_length() - ROOM + 2)
+    if less:
+        spread = [1 - (-s >> less) if m or s else 0 for m, s in zip(middle, spread, strict=True)]
+        middle = [m >> less for m in middle]
+    centre, around = columns.packed(middle), sizes.packed(spread)
+    if not columns.exact:
+        around += repeated((sum(map(abs, middle)) + sum(spread) >> 1) + 1, columns.width)
+    places = columns.places - less
+    down, up = (entries_of(end - around, columns.width) for end in (centre, -centre))
+    if places < 0:
+        return [x << -places for x in down], [-x << -places for x in up]
+    return [x >> places for x in down], [-(x >> places) for x in up]
+
+
+@lru_cache(maxsize=256)
+def repeated(number: int, width: int) -> int:
+    """The vector, with fields of a word, of one number from 0 up to below 2^64."""
+    return number * ones(width, 1)
+
+
+def words_of(entries: Iterable[int], width: int) -> int:
+    """Signed words as a vector: two's complement, then the sign restored."""
+    sign = repeated(1 << (WORD - 1), width)
+    return (int.from_bytes(array("q", entries).tobytes(), byteorder) ^ sign) - sign
+
+
+def entries_of(vector: int, width: int) -> list[int]:
+    """The entries of a vector with fields of a word."""
+    sign = repeated(1 << (WORD - 1), width)
+    return memoryview(((vector + sign) ^ sign).to_bytes(8 * width, byteorder)).cast("q").tolist()
+
+
+def moved(vectors: Iterable[int], width: int, bits: int) -> list[int] | None:
+    """All vectors with 2^bits added to their entries; None unless these are from -2^bits to below 2^bits.
+
+    Only then is no bit above that set: an entry below has all of them (less what others borrow), one above
+    some. The first that does not fit ends the search.
+    """
+    offset, above = repeated(1 << bits, width), repeated((1 << WORD) - (2 << bits), width)
+    limit = 1 << (WORD * width)
+    found = []
+    for vector in vectors:
+        digits = vector + offset
+        if digits & above or not 0 <= digits < limit:
+            return None
+        found.append(digits)
+    return found
+
+
+def divided(digits: Iterable[int], width: int, bits: int, places: int) -> list[int]:
+    """Vectors of what was `moved` by 2^bits, every entry divided by 2^places and rounded down.
+
+    A field that is shifted has bits of the next one above its own, which are masked.
+    """
+    mask, rest = repeated((1 << (WORD - places)) - 1, width), repeated(1 << bits >> places, width)
+    return [((vector >> places) & mask) - rest for vector in digits]
+
+
+def positive(vector: int, width: int, bits: int) -> int:
+    """The entries that are not negative, 0 for the others; all are from -2^bits up to below 2^bits."""
+    digits = vector + repeated(1 << bits, width)
+    signs = (digits >> bits) & ones(width, 1)
+    return digits & ((signs << bits) - signs)

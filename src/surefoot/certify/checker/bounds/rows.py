@@ -1,258 +1,238 @@
-"""Backward substitution of many rows at once, through affine values and ReLUs.
+"""Backward substitution of many rows at once, through affine values and ReLUs, with numbers of one word.
 
-A column holds the coefficients of one entry of a value in all rows, packed into one integer with fields of
-128 bits. An affine value combines columns: one multiplication for each weight serves all rows. ReLUs that are
-on or off need nothing at all; the columns of the others are taken apart, as their line depends on the sign.
-What remains at a value of another kind is handed over row by row to `backward`, which says what is lost by
-rounding; here it is the same for every row.
+A column holds the coefficients of one entry of a value in all rows, packed into one integer with a field of
+64 bits for each. They count in units of 2^-places, which is the same for all rows and chosen anew at every
+affine value, so that nothing overflows. An affine value combines columns: one multiplication by a weight, of
+at most 30 bits, serves all rows. ReLUs that are off need nothing, those that are on no more than what
+rounding costs; for the others the columns are parted into their positive and their negative entries.
+What is lost by rounding is the same for every row, and is subtracted at the end: see `backward`.
 """
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Sequence
 from itertools import compress, repeat
 from operator import add, itemgetter, mul, sub
-from sys import byteorder
 
 from ..network import Activation, Affine
 from .backward import Form
 from .forward import radius
 from .lines import lines_of
-from .packed import ones, scaled
-from .state import Grid, Ramps, State
+from .packed import DIGIT, ROOM, divided, entries_of, moved, positive, repeated, words_of
+from .state import Grid, Light, Ramps, State
 
-WEIGHT = 52  # bits of weights after the point: two digits of a Python integer for most
-MANY = 6  # rows of a step that are worth doing together,
-BENT = 3  # if at most one in so many ReLUs is bent
-LIMIT = 1 << 62  # of coefficients in a word
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Light:
-    """Weights and bias times 2^WEIGHT, rounded: off by 1/2 at most, by nothing if `exact`."""
-
-    rows: list[list[int]]  # for each output on the grid, rounded down, the bias last
-    columns: list[list[int]]  # for each input, then for the bias
-    norm: int  # the largest absolute sum of a column
-    exact: bool
-
-    @classmethod
-    def of(cls, node: Affine, bits: int) -> Light:
-        width, height = node.columns, len(node.bias)
-        flat, exact = scaled(node.weights + node.bias, WEIGHT)
-        bias = flat[width * height :]
-        rounded = [w >> (WEIGHT - bits) for w in flat]
-        rows = [[*rounded[i * width : (i + 1) * width], rounded[width * height + i]] for i in range(height)]
-        columns = [flat[j : width * height : width] for j in range(width)] + [bias]
-        return cls(rows, columns, max(sum(map(abs, c)) for c in columns), exact)
+MANY = 6  # rows of a step that are worth doing together
+SLOPE = 28  # bits of slopes after the point
+MOST = ROOM - SLOPE - 1  # before it is multiplied by a slope
 
 
-@lru_cache(maxsize=64)
-def _constants(count: int, bits: int) -> tuple[int, int]:
-    """The vectors of 2^bits, and of 2^(128 - bits) - 1: what is left of a field shifted by `bits`."""
-    every = ones(count, 2)
-    return every << bits, every * ((1 << (128 - bits)) - 1)
-
-
-def packed(entries: Sequence[int]) -> int:
-    """Signed words in fields of 128 bits: two's complement, and then the sign restored."""
-    words = array("q", bytes(16 * len(entries)))
-    words[::2] = array("q", entries)
-    sign, _ = _constants(len(entries), 63)
-    return (int.from_bytes(words.tobytes(), "little") ^ sign) - sign
-
-
-def unpacked(column: int, count: int) -> list[int]:
-    """The fields, which are signed words."""
-    sign, _ = _constants(count, 63)
-    return memoryview(((column + sign) ^ sign).to_bytes(16 * count, "little")).cast("q")[::2].tolist()
-
-
-def shifted(columns: Sequence[int], count: int, bits: int) -> list[int]:
-    """Every field divided by 2^bits and rounded down.
-
-    With 2^127 added no field is negative; shifted, a field has bits of the next one above its own, which are
-    masked; then what became of 2^127 is taken off again.
-    """
-    half, _ = _constants(count, 127)
-    _, mask = _constants(count, bits)
-    rest = half >> bits
-    return [(((column + half) >> bits) & mask) - rest for column in columns]
-
-
-def fits(columns: Iterable[int], count: int, bits: int) -> bool:
-    """Whether all fields are from -2^bits up to below 2^bits.
-
-    Only then do they, with 2^bits added, have no bit above that; a negative one has all of them.
-    """
-    offset, _ = _constants(count, bits)
-    above = ones(count, 2) * ((1 << 128) - (2 << bits))
-    return not any((column + offset) & above for column in columns)
-
-
-def worthwhile(grid: Grid, state: State, v: int, count: int) -> bool:
-    """Whether it is faster to treat rows together: there are several, and few ReLUs on the way are bent."""
-    if count < MANY or grid.is_linear[v]:
-        return False
-    bent, every, place = 0, 0, v
-    while isinstance(node := grid.values[place].node, Affine | Activation):
-        if isinstance(node, Activation):
-            lines = lines_of(grid, state, place)
-            if not isinstance(lines, Ramps):
-                break
-            bent, every = bent + len(lines.bent), every + len(lines.on)
-        place = grid.values[place].sources[0]
-    return bent * BENT <= every
-
-
-def row_forms(grid: Grid, state: State, v: int, rows: Sequence[tuple[int, int]]) -> list[Form] | None:
+def row_forms(grid: Grid, state: State, v: int, rows: Sequence[tuple[int, int]]) -> Rows | None:
     """Forms below the entries of an affine value (`side` 1: their negatives), substituted as far as possible.
 
     None: the numbers are too large for this way of doing it.
     """
     node = grid.values[v].node
-    if not isinstance(node, Affine) or byteorder != "little":
+    if not isinstance(node, Affine) or grid.bits < SLOPE:
         return None
-    if grid.bits > WEIGHT:
+    light = grid.kernel(v, node)
+    if not isinstance(light, Light):
         return None
-    light = _light(grid, v, node)
-    source = grid.values[v].sources[0]
-    parts = [light.rows[i] if side == 0 else [-w for w in light.rows[i]] for i, side in rows]
-    work = _Rows(grid, state, source, len(rows), [part[-1] << grid.bits for part in parts])
-    work.lists = {j: [part[j] for part in parts] for j in work.wanted(source)}
+    work = Rows(grid, state, grid.values[v].sources[0], len(rows))
+    work.constants = [light.shifts[i][side] for i, side in rows]
     if grid.float32:
         errors = radius(grid, state, v)
         assert errors is not None
         work.constants = [
             c - (errors[i] << grid.bits) for c, (i, _) in zip(work.constants, rows, strict=True)
         ]
-    work.largest = (light.norm >> (WEIGHT - grid.bits)) + 1
-    work.lost = (1 if light.exact else 2) * (state.total(source) + grid.one)
+    height = len(node.bias)
+    pick = itemgetter(*(i + side * height for i, side in rows), 0)  # one more, so that it is a tuple
+    work.places, work.size = light.rows.places, DIGIT + 1
+    work.columns = {j: words_of(pick(light.signed[j])[:-1], len(rows)) for j in work.wanted()}
+    work.lose(0 if light.rows.exact else 1, work.places)
+    work.shrink()
     while work.step():
         pass
-    return None if work.largest >= LIMIT else work.forms()
+    return work
 
 
-def _light(grid: Grid, v: int, node: Affine) -> Light:
-    found = grid.light[v]
-    if found is None:
-        shared = grid.lights.get(id(node))
-        found = grid.light[v] = grid.lights[id(node)] = shared or Light.of(node, grid.bits)
-    assert isinstance(found, Light)
-    return found
+class Rows:
+    """Rows at one value: its columns, one constant for each row, and what all rows lose."""
 
-
-class _Rows:
-    """Rows at one value: columns as lists or packed, one constant per row, and what all rows lose."""
-
-    def __init__(self, grid: Grid, state: State, place: int, count: int, constants: list[int]) -> None:
+    def __init__(self, grid: Grid, state: State, place: int, count: int) -> None:
         self.grid, self.state, self.place, self.count = grid, state, place, count
-        self.constants = constants
-        self.lists: dict[int, list[int]] = {}
-        self.columns: dict[int, int] = {}
-        self.largest = 0  # an upper bound of all coefficients
-        self.lost = 0
+        self.columns: dict[int, int] = {}  # entries that are missing have coefficient 0
+        self.places = 0
+        self.size = 0  # coefficients are from -2^size up to below 2^size, in units of 2^-places
+        self.constants: list[int] = []  # in squares of the grid's unit
+        self.lost = 0  # likewise
+        self.charged = False  # whether the errors of the value where the rows are were subtracted
 
     def step(self) -> bool:
         """Substitute the value where the rows are, if it is of a kind that can be done here."""
         node = self.grid.values[self.place].node
-        if self.largest >= LIMIT:
-            return False
         if isinstance(node, Activation) and node.kind == "relu":
             self._relu()
-        elif isinstance(node, Affine):
-            self._affine(node)
-        else:
-            return False
-        return True
+            return True
+        if isinstance(node, Affine) and isinstance(light := self.grid.kernel(self.place, node), Light):
+            self._affine(light)
+            return True
+        return False
 
-    def _list(self, j: int) -> list[int]:
-        found = self.lists.get(j)
-        return unpacked(self.columns[j], self.count) if found is None else found
-
-    def _relu(self) -> None:
-        ramps = lines_of(self.grid, self.state, self.place)
-        assert isinstance(ramps, Ramps)
-        bits = self.grid.bits
-        lists, columns = {}, {}
-        for i, below, above, level in ramps.bent:
-            if i in self.lists or i in self.columns:
-                column = self._list(i)
-                lists[i] = [c * (below if c > 0 else above) >> bits for c in column]
-                levels = [c * level if c < 0 else 0 for c in column]
-                self.constants = list(map(add, self.constants, levels))
-        for i in compress(range(len(ramps.on)), ramps.on):
-            if i in self.columns:
-                columns[i] = self.columns[i]
-            elif i in self.lists:
-                lists[i] = self.lists[i]
-        self.lists, self.columns = lists, columns
-        self.lost += ramps.lost
-        self.largest += 1
-        self.place = self.grid.values[self.place].sources[0]
-
-    def _affine(self, node: Affine) -> None:
-        grid, state, count = self.grid, self.state, self.count
-        if grid.float32:
-            errors = radius(grid, state, self.place)
-            assert errors is not None
-            for i in (*self.lists, *self.columns):
-                self.constants = list(
-                    map(sub, self.constants, map(mul, map(abs, self._list(i)), repeat(errors[i])))
-                )
-        light = _light(grid, self.place, node)
-        if (light.norm * self.largest).bit_length() > 126:
-            self.largest = LIMIT
-            return
-        source = grid.values[self.place].sources[0]
-        chosen = [(i, packed(column)) for i, column in self.lists.items()] + list(self.columns.items())
-        chosen = [(i, column) for i, column in chosen if column]
-        places, factors = [i for i, _ in chosen], [column for _, column in chosen]
-        self.lists, self.columns = {}, {}
-        wanted = [*self.wanted(source), node.columns]
-        if places:
-            pick = itemgetter(*places, places[0])  # one more, so that it is a tuple
-            totals = [sum(map(mul, pick(light.columns[j]), factors)) for j in wanted]
-            self.columns = dict(zip(wanted, shifted(totals, count, WEIGHT), strict=True))
-        else:
-            self.columns = dict.fromkeys(wanted, 0)
-        shift = self.columns.pop(node.columns)
-        if not fits([shift], count, 62):  # no word holds what the bias adds
-            self.largest = LIMIT
-            return
-        constants = unpacked(shift, count)
-        self.constants = [c + (b << grid.bits) for c, b in zip(self.constants, constants, strict=True)]
-        # Stored weights are off by 1/2 at most: together by less than 1/2 of the sum of all coefficients.
-        error = 1 if light.exact else 2 + (len(places) * self.largest >> (WEIGHT + 1))
-        self.lost += error * (state.total(source) + grid.one)
-        self.largest = (light.norm * self.largest >> WEIGHT) + 2
-        for bits in (grid.bits + 3, grid.bits + 9, 61):
-            if self.largest > 1 << bits and fits(self.columns.values(), count, bits):
-                self.largest = 1 << bits
-        self.place = source
-
-    def wanted(self, source: int) -> list[int]:
-        """The entries of a value that can matter: not those of ReLUs that are off."""
-        value = self.grid.values[source]
+    def wanted(self) -> list[int]:
+        """The entries that can matter: not those of ReLUs that are off."""
+        value = self.grid.values[self.place]
         if not (isinstance(value.node, Activation) and value.node.kind == "relu"):
             return list(range(value.width))
-        ramps = lines_of(self.grid, self.state, source)
+        ramps = lines_of(self.grid, self.state, self.place)
         assert isinstance(ramps, Ramps)
         return [*compress(range(value.width), ramps.on), *(i for i, _, _, _ in ramps.bent)]
 
+    def lose(self, units: int, places: int) -> None:
+        """Every coefficient here is off by at most so many units of 2^-places."""
+        self.lost += _up(units * self.state.total(self.place), self.grid.bits - places)
+
+    def shrink(self) -> None:
+        """Fewer places, if there is no room for what comes next: as few less as possible."""
+        place, most = self.place, ROOM
+        node = self.grid.values[place].node
+        if isinstance(node, Activation) and node.kind == "relu":
+            place, most = self.grid.values[place].sources[0], MOST
+            node = self.grid.values[place].node
+        if isinstance(node, Affine) and isinstance(light := self.grid.kernel(place, node), Light):
+            most = min(most, light.size)
+        if self.size <= most:
+            return
+        vectors = list(self.columns.values())
+        for less in range(max(1, self.size - most - 12), self.size - most + 1):
+            digits = moved(vectors, self.count, most + less)
+            if digits is not None:
+                found = divided(digits, self.count, most + less, less)
+                self.columns = dict(zip(self.columns, found, strict=True))
+                self.places -= less
+                self.size = most
+                self.lose(1, self.places)
+                return
+        raise AssertionError("columns within their bounds fit")
+
+    def _relu(self) -> None:
+        """Below a x with any a, above the chord whose slope c is rounded up, and -c l: see `lines`."""
+        grid, state, count, size = self.grid, self.state, self.count, self.size
+        ramps = lines_of(grid, state, self.place)
+        assert isinstance(ramps, Ramps)
+        self.place = grid.values[self.place].sources[0]
+        errors = self._errors()
+        coarse = grid.bits - SLOPE
+        offset = repeated(1 << (size + SLOPE), count)
+        columns, parts, prices = {}, [], []
+        for i, below, above, _ in ramps.bent:
+            column = self.columns.get(i)
+            if column:
+                plus = positive(column, count, size)
+                minus = plus - column
+                below, above = below >> coarse, -(-above >> coarse)
+                columns[i] = below * plus - above * minus + offset
+                parts += [plus, minus]
+                error = errors[i] if errors is not None else 0
+                prices += [-(-below * error >> SLOPE), -(above * (ramps.low[i] - error) >> SLOPE)]
+                self.lost += _up(error, grid.bits - self.places)
+        bent = divided(columns.values(), count, size + SLOPE, SLOPE)
+        columns = dict(zip(columns, bent, strict=True))
+        self.lost += _up(ramps.lost, grid.bits - self.places)
+        for i in compress(range(len(ramps.on)), ramps.on):
+            column = self.columns.get(i)
+            if column:
+                columns[i] = column
+                if errors is not None:
+                    parts.append(2 * positive(column, count, size) - column)
+                    prices.append(errors[i])
+        self.columns = columns
+        self.charged = errors is not None
+        self._subtract(parts, prices)
+
+    def _errors(self) -> list[int] | None:
+        """What an affine value may be off from the product with its stored weights; None: not at all.
+
+        Stored weights are off by at most 1/2, so the product by half of the sum of all absolute values.
+        """
+        grid, value = self.grid, self.grid.values[self.place]
+        if not isinstance(value.node, Affine):
+            return None
+        light = grid.kernel(self.place, value.node)
+        if not isinstance(light, Light):
+            return None
+        errors = radius(grid, self.state, self.place)
+        if light.rows.exact:
+            return errors
+        off = _up(self.state.total(value.sources[0]) + grid.one, -light.rows.places - 1)
+        return [off] * value.width if errors is None else [off + error for error in errors]
+
+    def _subtract(self, parts: list[int], prices: list[int]) -> None:
+        """Take prices, in units of the grid, times columns without negative entries from the constants."""
+        if not parts:
+            return
+        less = max(0, sum(prices).bit_length() + self.size - ROOM, max(prices).bit_length() - DIGIT)
+        prices = [-(-price >> less) for price in prices]
+        while sum(prices) >> (ROOM + 1 - self.size):
+            prices, less = [-(-price >> 1) for price in prices], less + 1
+        found = entries_of(sum(map(mul, prices, parts)), self.count)
+        shift = less + self.grid.bits - self.places
+        self.constants = [c - _up(x, shift) for c, x in zip(self.constants, found, strict=True)]
+
+    def _affine(self, light: Light) -> None:
+        grid, count = self.grid, self.count
+        errors = None if self.charged else self._errors()
+        if errors is not None:
+            parts = [2 * positive(column, count, self.size) - column for column in self.columns.values()]
+            self._subtract(parts, [errors[i] for i in self.columns])
+        factors = list(self.columns.values())
+        self.place = grid.values[self.place].sources[0]
+        self.charged = False
+        if not factors:
+            self.columns = {}
+            return
+        pick = itemgetter(*self.columns, 0)  # one more, so that it is a tuple
+        shift = 2 * grid.bits - self.places - light.rows.places
+        biases = entries_of(sum(map(mul, pick(light.bias), factors)), count)
+        self.constants = [c - _up(-b, shift) for c, b in zip(self.constants, biases, strict=True)]
+        wanted, columns = self.wanted(), light.inputs
+        self.columns = {j: sum(map(mul, pick(columns[j]), factors)) for j in wanted}
+        self.places += light.rows.places
+        self.size = ROOM
+        self.shrink()
+
+    def minima(self, box: tuple[list[int], list[int]]) -> list[int]:
+        """Lower bounds of the rows over the box of the value where they are, in squares of the unit."""
+        twice = [0] * self.count
+        for j, column in self.columns.items():
+            least, most = box[0][j], box[1][j]
+            entries = entries_of(column, self.count)
+            middle = map(mul, entries, repeat(least + most))
+            twice = list(map(add, twice, map(sub, middle, map(mul, map(abs, entries), repeat(most - least)))))
+        shift = self.grid.bits - self.places - 1
+        return [c - self.lost - _up(-t, shift) for c, t in zip(self.constants, twice, strict=True)]
+
     def forms(self) -> list[Form]:
         """What is left, row by row."""
-        width = self.grid.values[self.place].width
+        grid, width = self.grid, self.grid.values[self.place].width
         empty = [0] * self.count
-        lists = [self._list(j) if j in self.lists or j in self.columns else empty for j in range(width)]
+        shift = grid.bits - self.places
+        lists = [
+            entries_of(self.columns[j], self.count) if j in self.columns else empty for j in range(width)
+        ]
+        if shift < 0:
+            self.lose(1, grid.bits)
+        lists = [[-_up(-x, shift) for x in column] for column in lists]
         vectors = map(list, zip(*lists, strict=True)) if width else ([] for _ in empty)
         found = []
         for vector, constant in zip(vectors, self.constants, strict=True):
-            form = Form(self.grid, self.state)
+            form = Form(grid, self.state)
             form.coefficients[self.place] = vector
             form.constant = constant - self.lost
             found.append(form)
         return found
+
+
+def _up(number: int, places: int) -> int:
+    """A number times 2^places, rounded up."""
+    return number << places if places >= 0 else -(-number >> -places)

@@ -9,19 +9,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
+from math import frexp
 from operator import add, gt, sub
 
 from ..network import Activation, Affine, Elementwise, Numbers
-from .packed import Matrix, scaled
-from .problem import Problem, Value
+from .packed import DIGIT, ROOM, Matrix, Thin, scaled
+from .problem import Mix, Problem, Value
 
-Contents = tuple[Numbers, Numbers, int, int]  # weights, bias, columns and the precision of a kernel
+Contents = tuple[Numbers, Numbers, int, int, bool]  # weights, bias, columns and the precision of a kernel
 
 
 class Grid:
     """The values of a problem with all numbers prepared for one precision."""
 
-    def __init__(self, problem: Problem, bits: int, matrices: dict[Contents, Kernel]) -> None:
+    def __init__(
+        self, problem: Problem, bits: int, matrices: dict[Contents, AnyKernel], coarse: bool = False
+    ) -> None:
         self.problem = problem
         self.values: tuple[Value, ...] = problem.values
         self.float32 = problem.float32
@@ -37,9 +41,9 @@ class Grid:
         self.root: State | None = None  # the whole search space
         self.linear_forms: dict[tuple[int, int, int], tuple[list[int], int]] = {}
         self._matrices = matrices
-        self.light: list[object] = [None] * len(self.values)  # see `rows`
-        self.lights: dict[int, object] = {}
-        self._kernels: list[Kernel | None] = [None] * len(self.values)
+        self.coarse = coarse  # whether weights have one digit, if they can
+        self.is_separate = _separate(problem.values)
+        self._kernels: list[AnyKernel | None] = [None] * len(self.values)
         self._ratios: dict[int, list[tuple[int, int]]] = {}
 
     def ratios(self, node: Elementwise) -> list[tuple[int, int]]:
@@ -52,14 +56,15 @@ class Grid:
             found = self._ratios[id(node)] = pairs
         return found
 
-    def kernel(self, v: int, node: Affine) -> Kernel:
+    def kernel(self, v: int, node: Affine) -> AnyKernel:
         """The matrices of a node, made once for all nodes with these weights."""
         found = self._kernels[v]
         if found is None:
-            contents = node.weights, node.bias, node.columns, self.bits
+            contents = node.weights, node.bias, node.columns, self.bits, self.coarse
             found = self._matrices.get(contents)
             if found is None:
-                found = self._matrices[contents] = Kernel.of(node, self.bits)
+                light = Light.of(node, self.bits) if self.coarse else None
+                found = self._matrices[contents] = light or Kernel.of(node, self.bits)
             self._kernels[v] = found
         return found
 
@@ -71,6 +76,20 @@ def _linear(values: tuple[Value, ...]) -> list[bool]:
         kind = getattr(value.node, "kind", "")
         is_linear = not isinstance(value.node, Activation) and kind not in ("product", "maximum", "quotient")
         found.append(is_linear and all(found[s] for s in value.sources))
+    return found
+
+
+def _separate(values: tuple[Value, ...]) -> list[bool]:
+    """Which values have in each entry a linear function of one free variable, no two of the same."""
+    found = [True]
+    for value in values[1:]:
+        node = value.node
+        if isinstance(node, Mix):
+            read = [(v, i) for row in node.rows for v, i, _ in row]
+            alone = all(len(row) <= 1 for row in node.rows) and len(set(read)) == len(read)
+            found.append(alone and all(v == 0 for v, _ in read))
+        else:
+            found.append(isinstance(node, Elementwise) and found[value.sources[0]])
     return found
 
 
@@ -98,6 +117,51 @@ class Kernel:
         )
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Light:
+    """The same with numbers of one digit; `columns` and `sizes` have one place more, as they are halved."""
+
+    rows: Thin
+    columns: Thin
+    sizes: Thin
+    inputs: list[list[int]]  # the weights of each input
+    signed: list[list[int]]  # these, and then their negatives
+    bias: list[int]
+    shifts: list[tuple[int, int]]  # the biases in squares of the grid's unit, rounded down; the negatives'
+    size: int  # factors of at most 2^size leave all sums of weights or biases below 2^ROOM
+
+    @classmethod
+    def of(cls, node: Affine, bits: int) -> Light | None:
+        """None: the numbers are too large, or too many."""
+        width, height = node.columns, len(node.bias)
+        flat = node.weights + node.bias
+        places = min(DIGIT - frexp(max(map(abs, flat), default=0.0))[1], 2 * DIGIT)
+        if places < 0 or not width * height:
+            return None
+        whole, exact = scaled(flat, places)
+        bias = whole[width * height :]
+        inputs = [whole[i : width * height : width] for i in range(width)]
+        rows = [[*whole[i * width : (i + 1) * width], b] for i, b in enumerate(bias)]
+        absolute = [list(map(abs, row)) for row in (*inputs, bias)]
+        norm, other = max(map(sum, absolute)), max(sum(map(abs, row)) for row in rows)
+        size = ROOM - norm.bit_length()
+        if size < DIGIT // 2:
+            return None
+        ratios = [b.as_integer_ratio() for b in node.bias]
+        thin = partial(Thin, exact=exact, largest=max(map(max, absolute)) or 1)
+        return cls(
+            thin(rows, width=width + 1, places=places, norm=norm),
+            thin([*inputs, bias], width=height, places=places + 1, norm=other),
+            thin(absolute, width=height, places=places + 1, norm=other),
+            inputs,
+            [column + [-w for w in column] for column in inputs],
+            bias,
+            [((n << 2 * bits) // d, (-n << 2 * bits) // d) for n, d in ratios],
+            size,
+        )
+
+
+AnyKernel = Kernel | Light
 Slopes = tuple[tuple[int, ...] | None, tuple[int, ...] | None]  # below and above, as the certificate says
 
 
@@ -119,6 +183,7 @@ class Ramps:
     bent: list[tuple[int, int, int, int]]  # entry, slope below, slope above, constant above
     lost: int  # the sum of the largest absolute values of the bent entries
     zero: list[int]  # entries that are 0 everywhere: on or off, as slopes say
+    low: list[int]  # lower bounds of all entries
 
 
 @dataclass(slots=True, eq=False)
@@ -136,6 +201,7 @@ class State:
     radii: dict[int, list[int] | None] = field(default_factory=dict)
     totals: dict[int, int] = field(default_factory=dict)
     middles: tuple[list[int], list[int]] | None = None
+    boxes: dict[int, tuple[list[int], list[int]]] = field(default_factory=dict)
 
     def sizes(self, v: int) -> list[int]:
         """The largest absolute value of every entry: high or -low, since low <= high."""
@@ -166,6 +232,7 @@ class State:
         self.totals.pop(v, None)
         if v == 0:
             self.middles = None
+            self.boxes = {}
         for reader in grid.readers[v]:
             self.lines.pop(reader, None)
             self.radii.pop(reader, None)
@@ -186,4 +253,5 @@ class State:
             self.radii.copy(),
             self.totals.copy(),
             self.middles,
+            self.boxes,
         )

@@ -7,15 +7,15 @@ decides about the life of sets is looked at.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
 from ..bounds.backward import entry_form, least
-from ..bounds.box import exact_ends, narrow_box
+from ..bounds.box import exact_ends, narrow_box, separate_box
 from ..bounds.exact import evaluate, holds
 from ..bounds.forward import interval
-from ..bounds.rows import row_forms, worthwhile
+from ..bounds.rows import MANY, row_forms
 from ..bounds.state import Grid, State
 from ..number import BadCertificate, Refused, integer, items, ratio
 from .multipliers import add_cut, exactly_summed, read_slopes, summed
@@ -91,19 +91,31 @@ def _bound(grid: Grid, state: State, value: object, entries: list[Any]) -> None:
         return
     low, high = state.low[v].copy(), state.high[v].copy()
     rows = [_row(entry, len(low) - 1) for entry in entries]
-    forms = None
-    if worthwhile(grid, state, v, len(rows)):
-        forms = row_forms(grid, state, v, [(i, side) for i, side, *_ in rows])
-    for place, (i, side, *price) in enumerate(rows):
-        form = forms[place] if forms is not None else entry_form(grid, state, v, i, side)
-        if price:
-            add_cut(form, price[0])
-        found = form.minimum() >> grid.bits
+    for (i, side, *_), minimum in zip(rows, _minima(grid, state, v, rows), strict=True):
+        found = minimum >> grid.bits
         if side:
             high[i] = min(high[i], -found)
         else:
             low[i] = max(low[i], found)
     _narrow(grid, state, v, low, high)
+
+
+def _minima(grid: Grid, state: State, v: int, rows: list[list[Any]]) -> Iterator[int]:
+    """What backward substitution finds: many rows together, or one by one."""
+    together = None
+    if len(rows) >= MANY and not grid.is_linear[v]:
+        together = row_forms(grid, state, v, [(i, side) for i, side, *_ in rows])
+    if together is not None and all(len(row) == 2 for row in rows):
+        box = separate_box(grid, state, together.place)
+        if box is not None:
+            yield from together.minima(box)
+            return
+    forms = together.forms() if together is not None else None
+    for place, (i, side, *price) in enumerate(rows):
+        form = forms[place] if forms is not None else entry_form(grid, state, v, i, side)
+        if price:
+            add_cut(form, price[0])
+        yield form.minimum()
 
 
 def _row(data: object, last: int) -> list[Any]:

@@ -13,11 +13,11 @@ from typing import Any
 
 from ..bounds.box import root
 from ..bounds.problem import Problem
-from ..bounds.state import Contents, Grid, Kernel, State
+from ..bounds.state import AnyKernel, Contents, Grid, State
 from ..number import BadCertificate, Refused, items
 from .steps import NotShown, advance
 
-PRECISIONS = (40, 112)  # bits after the point
+PRECISIONS = ((40, True), (40, False), (112, False))  # bits after the point, and whether weights have few
 REPEATED = 30  # steps of a case that may be repeated on a finer grid
 Path = tuple[Any, ...] | None  # (steps before, step, which part of a split)
 
@@ -34,10 +34,10 @@ class TooCoarse(Exception):
     """Too many steps have to be repeated on a finer grid."""
 
 
-def walk(problem: Problem, steps: list[Any], kernels: dict[Contents, Kernel], count: Count) -> None:
+def walk(problem: Problem, steps: list[Any], kernels: dict[Contents, AnyKernel], count: Count) -> None:
     """Refuse unless the steps show that no point of the problem satisfies a set."""
     for first in range(len(PRECISIONS)):
-        grids = [Grid(problem, bits, kernels) for bits in PRECISIONS[first:]]
+        grids = [Grid(problem, bits, kernels, coarse) for bits, coarse in PRECISIONS[first:]]
         here = Count()
         try:
             _walk(grids, steps, here)
