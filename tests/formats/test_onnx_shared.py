@@ -1,4 +1,4 @@
-"""Every network beside the repository, read and compared with onnxruntime on 10,000 random inputs each."""
+"""Every network beside the repository, read and compared with onnxruntime on 2,000 random inputs each."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from surefoot.network.linear import linear_bounds
 from surefoot.network.rounding import overflows
 from surefoot.problem.meaning.inference import infer
 
-SAMPLES = 10_000
+SAMPLES = 2_000
 FOLDERS = {
     "control/nets": 16,
     "jani/racetrack-policies": 10,

@@ -20,7 +20,11 @@ def root(grid: Grid) -> State:
     lows, highs = exact_bounds(problem)
     low = [floor(x * grid.one) for x in lows]
     high = [ceil(x * grid.one) for x in highs]
-    state = State([low] * count, [high] * count, (1 << len(problem.sets)) - 1, [*lows], [*highs])
+    exact = [
+        [None if x * grid.one == a else x for x, a in zip(ends, on_grid, strict=True)]
+        for ends, on_grid in ((lows, low), (highs, high))
+    ]
+    state = State([low] * count, [high] * count, (1 << len(problem.sets)) - 1, *exact)
     state.void = any(map(gt, lows, highs))
     if state.void:
         return state
@@ -86,25 +90,33 @@ def narrow_box(grid: Grid, state: State, low: list[int], high: list[int]) -> Non
     """Bounds of value 0 that hold as well as those known; where they change, they are moved inward."""
     least, most = state.low[0].copy(), state.high[0].copy()
     exact_low, exact_high = state.exact_low.copy(), state.exact_high.copy()
-    for i, (a, b) in enumerate(zip(low, high, strict=True)):
-        if a > least[i]:
-            least[i], exact_low[i] = _moved(grid, a, grid.problem.variables[i].kind)
-        if b < most[i]:
-            end, exact = _moved(grid, -b, grid.problem.variables[i].kind)
-            most[i], exact_high[i] = -end, None if exact is None else -exact
+    above = [i for i, (a, b) in enumerate(zip(low, least, strict=True)) if a > b]
+    below = [i for i, (a, b) in enumerate(zip(high, most, strict=True)) if a < b]
+    for i in above:
+        least[i], exact_low[i] = _moved(grid, low[i], grid.problem.variables[i].kind), None
+    for i in below:
+        most[i], exact_high[i] = -_moved(grid, -high[i], grid.problem.variables[i].kind), None
+    for i in above + below:
         start, stop = exact_low[i], exact_high[i]
-        if start is not None and stop is not None and start > stop:
+        if start is not None and start * grid.one > most[i]:
+            state.void = True
+        if stop is not None and stop * grid.one < least[i]:
             state.void = True
     state.low[0], state.high[0] = least, most
     state.exact_low, state.exact_high = exact_low, exact_high
     state.changed(grid, 0)
 
 
-def _moved(grid: Grid, low: int, kind: str) -> tuple[int, Fraction | None]:
+def _moved(grid: Grid, low: int, kind: str) -> int:
+    """The least number of this kind, on the grid, that is not below: as `inward`.
+
+    A float32 number has 24 digits, and is a whole number of 2^-149, which is a finer unit than the grid's
+    unless that has more places.
+    """
     if kind == "real":
-        return low, None
-    exact = inward(Fraction(low, grid.one), kind)
-    return floor(exact * grid.one), exact
+        return low
+    spare = grid.bits if kind == "integer" else max(abs(low).bit_length() - 24, grid.bits - 149, 0)
+    return -(-low >> spare) << spare
 
 
 def exact_ends(grid: Grid, state: State) -> tuple[list[Fraction], list[Fraction]]:

@@ -218,6 +218,10 @@ def around_pair(grid: Grid, kind: str, a: int, b: int, c: int, d: int) -> tuple[
 
 
 def _mix(grid: Grid, node: Mix, state: State) -> Bounds:
+    if node.span is not None:
+        v, first = node.span
+        here = slice(first, first + len(node.rows))
+        return state.low[v][here], state.high[v][here]
     low, high = [], []
     for row, constant in zip(node.rows, node.constants, strict=True):
         least = (constant.numerator << grid.bits) // constant.denominator

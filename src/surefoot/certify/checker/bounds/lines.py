@@ -58,16 +58,14 @@ def _relu(grid: Grid, state: State, v: int, below: tuple[int, ...] | None) -> Ra
     source = grid.values[v].sources[0]
     low, high = state.low[source], state.high[source]
     on = [1 if least >= 0 else 0 for least in low]
-    bent, zero, lost = [], [], 0
-    for i in [i for i, (least, most) in enumerate(zip(low, high, strict=True)) if least <= 0 <= most]:
-        least, most = low[i], high[i]
-        if least < 0 < most:
-            chord = -((-most << bits) // (most - least))
-            slope = (grid.one if most > -least else 0) if below is None else below[i] << (bits - 7)
-            bent.append((i, slope, chord, -(chord * least >> bits)))
-            lost += max(most, -least)
-        elif least == most:
-            zero.append(i)
+    both = [(i, a, b) for i, (a, b) in enumerate(zip(low, high, strict=True)) if a <= 0 <= b]
+    zero = [i for i, a, b in both if a == b]
+    ends = [(i, a, b, -((-b << bits) // (b - a))) for i, a, b in both if a < 0 < b]
+    if below is None:
+        bent = [(i, grid.one if a + b > 0 else 0, c, -(c * a >> bits)) for i, a, b, c in ends]
+    else:
+        bent = [(i, below[i] << (bits - 7), c, -(c * a >> bits)) for i, a, _, c in ends]
+    lost = sum([b if a + b > 0 else -a for _, a, b, _ in ends])
     return Ramps(_switched(on, zero, below), bent, lost, zero, low)
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import partial
+from functools import partial, reduce
 from math import frexp
-from operator import add, gt, sub
+from operator import add, gt, or_, sub
 
 from ..network import Activation, Affine, Elementwise, Numbers
 from .packed import DIGIT, ROOM, Matrix, Thin, scaled
@@ -139,6 +139,10 @@ class Light:
         if places < 0 or not width * height:
             return None
         whole, exact = scaled(flat, places)
+        common = reduce(or_, whole)
+        if exact and common:
+            spare = min(places, (common & -common).bit_length() - 1)  # bits that are 0 in all of them
+            whole, places = [w >> spare for w in whole], places - spare
         bias = whole[width * height :]
         inputs = [whole[i : width * height : width] for i in range(width)]
         rows = [[*whole[i * width : (i + 1) * width], b] for i, b in enumerate(bias)]

@@ -189,8 +189,10 @@ def _cut(grid: Grid, state: State, entries: list[Any]) -> None:
     if not remaining:
         state.void = True
         return
-    low = [min(ends) for ends in zip(*(box[0] for box in remaining), strict=True)]
-    high = [max(ends) for ends in zip(*(box[1] for box in remaining), strict=True)]
+    low, high = remaining[0]
+    if len(remaining) > 1:
+        low = [min(ends) for ends in zip(*(box[0] for box in remaining), strict=True)]
+        high = [max(ends) for ends in zip(*(box[1] for box in remaining), strict=True)]
     if inequality is not None:
         state.cut = inequality
     narrow_box(grid, state, low, high)
