@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from .bounds.forward import interval, overflow, radius
 from .bounds.problem import Problem, Value
-from .bounds.state import Grid, State
+from .bounds.state import Grid, Kernel, State
 from .network import Activation, Affine, Network, sources
 from .number import Refused
 
@@ -118,6 +118,7 @@ class Rough:
             if not isinstance(value.node, Affine):
                 continue
             kernel = grid.kernel(v, value.node)
+            assert isinstance(kernel, Kernel)
             spread, lost = kernel.sizes.times([*(2 * d for d in errors), 0])
             sizes = state.sizes(value.sources[0])
             followed = [*(2 * (s + d) for s, d in zip(sizes, errors, strict=True)), 2 * _ONE]

@@ -20,11 +20,13 @@ def root(grid: Grid) -> State:
     lows, highs = exact_bounds(problem)
     low = [floor(x * grid.one) for x in lows]
     high = [ceil(x * grid.one) for x in highs]
-    exact = [
-        [None if x * grid.one == a else x for x, a in zip(ends, on_grid, strict=True)]
-        for ends, on_grid in ((lows, low), (highs, high))
-    ]
-    state = State([low] * count, [high] * count, (1 << len(problem.sets)) - 1, *exact)
+    state = State(
+        [low] * count,
+        [high] * count,
+        (1 << len(problem.sets)) - 1,
+        [None if x * grid.one == a else x for x, a in zip(lows, low, strict=True)],
+        [None if x * grid.one == a else x for x, a in zip(highs, high, strict=True)],
+    )
     state.void = any(map(gt, lows, highs))
     if state.void:
         return state
