@@ -84,6 +84,15 @@ def is_about_sets(content: Mapping[str, Any], problem: Problem) -> bool:
         return False
 
 
+def rules_claimed(content: Mapping[str, Any]) -> list[tuple[tuple[Term, ...], dict[str, Any]]]:
+    """What a certificate says of its rules: controls and sets. `ValueError`: it cannot be read."""
+    try:
+        rules = content["claim"]["system"]["rules"]
+        return [(tuple(map(_term, rule["then"])), _read(rule["set"])) for rule in rules]
+    except (TypeError, KeyError, IndexError, AttributeError, ZeroDivisionError, RecursionError) as error:
+        raise ValueError(f"not a certificate of closed sets: {error}") from None
+
+
 def _read(entry: Mapping[str, Any]) -> dict[str, Any]:
     """A set of a claim, as an engine has it."""
     return {

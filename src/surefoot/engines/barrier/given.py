@@ -107,15 +107,19 @@ def boxes(system: System, region: Rays) -> Iterator[Box]:
 
 
 def proofs(system: System, given: Given, domain: Box, tested: bool, budget: Budget) -> Proofs:
-    """That no step leaves the part of the set in the domain, and that it has no unsafe state."""
-    where: Plane = plane(system, given.then, domain)
+    """Of the part of a published set in the domain."""
     term = as_term(system, scaled(given.barrier, domain))
+    return proofs_of(plane(system, given.then, domain), term, tested, budget)
+
+
+def proofs_of(where: Plane, term: Term, tested: bool, budget: Budget) -> Proofs:
+    """That no step leaves the part of the set in the domain, and that it has no unsafe state."""
     found = Proofs(Obligations(where, term, where.of(term), tested, budget))
     try:
         found.unsafe = found.work.unsafe()
     except Unproved as why:
         found.missing = str(why)
-    for reached in ends(system):
+    for reached in ends(where.system):
         try:
             found.saturation = found.work.saturation(reached)
             found.steps = found.work.steps(reached, *found.work.margins())

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from itertools import islice
+from itertools import chain, islice
 
 from surefoot.encode.barrier import System
 from surefoot.engines.barrier.closed import ClosedSet, Unproved, covering
 from surefoot.engines.barrier.plane import plane
 from surefoot.engines.barrier.search import search
-from surefoot.engines.shield.gains import Gain, Oracle, Range, fails, gains
+from surefoot.engines.shield.gains import Gain, Oracle, Range, fails, gains, improved
 from surefoot.engines.shield.lost import lost_parts
 from surefoot.problem.term import Term
 from surefoot.work.budget import Budget
@@ -54,9 +54,18 @@ def _volume(box: Sequence[Range], starts: Sequence[Range]) -> Fraction:
     return share
 
 
-def synthesise(system: System, oracle: Oracle | None, degrees: tuple[int, ...], budget: Budget) -> Synthesis:
-    """Rules in the order in which they were found; an interruption keeps what there is."""
-    work = _Work(system, oracle, degrees, budget, [system.initial])
+def synthesise(
+    system: System,
+    oracle: Oracle | None,
+    degrees: tuple[int, ...],
+    budget: Budget,
+    warm: tuple[Gain, ...] = (),
+) -> Synthesis:
+    """Rules in the order in which they were found; an interruption keeps what there is.
+
+    `warm`: rules that are tried first as they are, and at the end improved.
+    """
+    work = _Work(system, oracle, degrees, budget, [system.initial], warm)
     interrupted = False
     try:
         while work.open_parts:
@@ -75,6 +84,7 @@ class _Work:
     degrees: tuple[int, ...]
     budget: Budget
     open_parts: list[Box]
+    warm: tuple[Gain, ...] = ()
     branches: list[Branch] = field(default_factory=list)
     uncovered: list[Box] = field(default_factory=list)
     trouble: str = ""
@@ -94,7 +104,7 @@ class _Work:
             if lost:
                 self._shave(part, lost[0])
                 return
-            found = _rule(system, part, self.oracle, self.degrees, budget)
+            found = _rule(system, part, self.oracle, self.degrees, budget, self.warm)
         if isinstance(found, Branch):
             self.branches.append(found)
             self.open_parts.pop(0)
@@ -123,12 +133,17 @@ def _volume_of(boxes: Sequence[Box], system: System) -> Fraction:
 
 
 def _rule(
-    system: System, part: Box, oracle: Oracle | None, degrees: tuple[int, ...], budget: Budget
+    system: System,
+    part: Box,
+    oracle: Oracle | None,
+    degrees: tuple[int, ...],
+    budget: Budget,
+    warm: tuple[Gain, ...] = (),
 ) -> Branch | str:
     trouble = "no rule was found"
     tried: list[Gain] = []
     for degree in degrees:
-        for gain in tuple(tried) or _candidates(system, part, oracle, budget):
+        for gain in tuple(tried) or _candidates(system, part, oracle, budget, warm):
             if budget.spent():
                 return trouble
             if degree == degrees[0]:
@@ -143,9 +158,13 @@ def _rule(
     return trouble
 
 
-def _candidates(system: System, part: Box, oracle: Oracle | None, budget: Budget) -> Iterator[Gain]:
+def _candidates(
+    system: System, part: Box, oracle: Oracle | None, budget: Budget, warm: tuple[Gain, ...]
+) -> Iterator[Gain]:
     """Rules without a simulated unsafe run, made one by one as they are needed."""
-    safe = (gain for gain in gains(system, part, oracle, budget) if not fails(system, gain, part))
+    improvements = (improved(system, gain, part, budget) for gain in warm)
+    others = chain(warm, gains(system, part, oracle, budget), improvements)
+    safe = (gain for gain in others if not fails(system, gain, part))
     yield from islice(safe, CANDIDATES)
 
 

@@ -22,7 +22,7 @@ from surefoot.cli.commands.shield.actions import (
     write_actions,
 )
 from surefoot.cli.commands.shield.campaign import Size, campaign_facts, campaign_text, measured
-from surefoot.cli.commands.shield.made import Made, make
+from surefoot.cli.commands.shield.made import Made, make, old_rules
 from surefoot.cli.commands.shield.pictures import pictured
 from surefoot.cli.commands.shield.words import facts, told
 from surefoot.cli.model import model_flags
@@ -68,6 +68,8 @@ def share(_: click.Context, option: click.Parameter, given: str) -> Fraction:
               help="Simulate so many runs: with and without shield, baselines, adversaries.")  # fmt: skip
 @click.option("--steps", type=click.IntRange(1, 10_000_000), default=5000, show_default=True,
               help="Of --runs.")  # fmt: skip
+@click.option("--recheck", type=click.Path(path_type=Path), metavar="OLD",
+              help="Keep what can be kept of a shield that --certificate or --json wrote.")  # fmt: skip
 @click.option("--certificate", metavar="FILE", help="Write the certificate (.gz packs it).")
 @click.option("--python", "python_path", metavar="FILE.py", help="Write the shield as a Python module.")
 @click.option("--c", "c_prefix", metavar="PREFIX", help="Write the shield as PREFIX.h and PREFIX.c (C99).")
@@ -84,6 +86,7 @@ def shield(
     seed: int,
     runs: int,
     steps: int,
+    recheck: Path | None,
     certificate: str | None,
     python_path: str | None,
     c_prefix: str | None,
@@ -105,10 +108,11 @@ def shield(
     outputs = {"--certificate": certificate, "--python": python_path, "--json": json_path, "--report": report}
     outputs |= {"--c": c_prefix and f"{c_prefix}.c"}
     for option, path in outputs.items():
-        check_writable(path, [Path(model)], option)
+        check_writable(path, [Path(model), *([] if recheck is None else [recheck])], option)
     if python_path is not None and not python_path.endswith(".py"):
         raise InvalidProblem(f"`{python_path}` is no Python module", fix="end it with .py", where="--python")
     name, problem, loaded = one_problem(model, {name: options.pop(name) for name in MODEL_OPTIONS})
+    old = () if recheck is None else old_rules(recheck, problem)
     began = process_time()
     if moved_by_actions(problem):
         with progress(quiet) as tell:
@@ -125,7 +129,7 @@ def shield(
             sys.stdout.write(text) if json_path == "-" else write_file(Path(json_path), text)
         return 0 if found.accepted else 3
     with progress(quiet) as tell:
-        made = make(problem, tried, Budget(timeout, seed, tell))
+        made = make(problem, tried, Budget(timeout, seed, tell), old)
         seconds = process_time() - began
         simulated = None
         if runs and not made.found.interrupted:

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from pathlib import Path
 from random import Random
 from typing import Any
 
-from surefoot.certify.barrier.claim import about_sets
+from surefoot.certify.barrier.claim import about_sets, rules_claimed
 from surefoot.certify.checker.check import check
+from surefoot.cli.stored_json import read_json
 from surefoot.compile.source import Example, Guard, c_source, guard_of, python_source
 from surefoot.encode.barrier import System, system_of
 from surefoot.engines.shield.oracle import oracle_of
 from surefoot.engines.shield.program import evidence, program, shielded
+from surefoot.engines.shield.recheck import OldRule, Rechecked, recheck
 from surefoot.engines.shield.synthesis import Synthesis, synthesise
+from surefoot.errors import InvalidProblem
 from surefoot.problem.meaning.decision import decide
 from surefoot.problem.meaning.evaluate import Undefined
 from surefoot.problem.policy import OraclePolicy, Policy, ShieldedPolicy
 from surefoot.problem.problem import Problem
+from surefoot.problem.term import free_names
 from surefoot.run import unanswered
 from surefoot.transform.discretise import discretise
 from surefoot.verdict.verdict import Certificate, Proved, Reason, Result, Unknown, Verdict
@@ -37,6 +43,7 @@ class Made:
     accepted: bool
     reason: str
     certificate: dict[str, Any] | None
+    rechecked: Rechecked | None = None
 
     def guard(self) -> Guard:
         return guard_of(self.problem.environment, self.problem.policy)
@@ -76,13 +83,21 @@ def _proposing(values: tuple[float, ...]) -> OraclePolicy:
     return OraclePolicy("proposed", lambda _: values)
 
 
-def make(problem: Problem, degrees: tuple[int, ...], budget: Budget) -> Made:
-    """Synthesise, certify and check; without two ends for each control there is a program but no shield."""
+def make(problem: Problem, degrees: tuple[int, ...], budget: Budget, old: Sequence[OldRule] = ()) -> Made:
+    """Synthesise, certify and check; without two ends for each control there is a program but no shield.
+
+    `old`: rules of another shield, of which as much is kept as can be.
+    """
     executed, _ = discretise(problem)
     system = system_of(executed)
-    found = synthesise(system, oracle_of(executed, system), degrees, budget)
+    oracle, again = oracle_of(executed, system), None
+    if old:
+        again = recheck(system, old, oracle, degrees, budget)
+        found = again.found
+    else:
+        found = synthesise(system, oracle, degrees, budget)
     if not found.branches:
-        return Made(executed, system, found, False, f"no set was found: {found.trouble}", None)
+        return Made(executed, system, found, False, f"no set was found: {found.trouble}", None, again)
     bounded = all(low is not None and high is not None for _, low, high in system.controls)
     policy: Policy = program(system, found)
     shown = evidence(found)
@@ -92,9 +107,31 @@ def make(problem: Problem, degrees: tuple[int, ...], budget: Budget) -> Made:
     protected = replace(executed, policy=policy)
     content = json.loads(json.dumps(about_sets(protected, shown).content))
     judged = check(content)
-    return Made(
-        protected, system, found, judged.accepted, judged.claim if judged.accepted else judged.reason, content
-    )
+    reason = judged.claim if judged.accepted else judged.reason
+    return Made(protected, system, found, judged.accepted, reason, content, again)
+
+
+def old_rules(path: Path, problem: Problem) -> tuple[OldRule, ...]:
+    """The rules of a certificate, or of what `--json` wrote, for the variables of this problem."""
+    system, data = system_of(discretise(problem)[0]), read_json(path)
+    if isinstance(data, dict) and "surefoot-certificate" not in data:
+        data = data.get("certificate")
+    try:
+        if not isinstance(data, dict):
+            raise ValueError("there is no certificate in it")
+        found = tuple(OldRule(t, s["domain"], s["barrier"]) for t, s in rules_claimed(data))
+    except ValueError as error:
+        fix = "give what `surefoot shield` wrote by --certificate or --json"
+        raise InvalidProblem(str(error), fix=fix, where=str(path)) from None
+    known = set(system.variables)
+    for rule in found:
+        used = free_names(rule.barrier).union(*map(free_names, rule.then))
+        if not used <= known or len(rule.domain) != len(known) or len(rule.then) != len(system.controls):
+            fix = "the names of variables and the number of controls must be the same"
+            raise InvalidProblem("the old shield is for another system", fix=fix, where=str(path))
+    if not found:
+        raise InvalidProblem("the old shield has no rules", where=str(path))
+    return found
 
 
 def as_result(made: Made, seconds: float, budget: Budget) -> Result:

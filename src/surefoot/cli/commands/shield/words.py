@@ -14,6 +14,12 @@ from surefoot.problem.show import show, show_property
 from surefoot.problem.term import Term
 from surefoot.query.polynomial import Polynomial, variable
 
+STAGES = {
+    "kept": "all: its sets hold here too",
+    "level": "its rules, with smaller or larger sets",
+    "sets": "a rule, with a new set",
+    "rules": "at most a beginning: rules were synthesised",
+}
 LONGEST = 20  # terms of a barrier that are printed
 MOST_LISTED = 8  # parts of the starts
 
@@ -41,6 +47,10 @@ def told(made: Made, seconds: float) -> str:
         lines.append(
             f"  lost       {_box(made, box)}: unsafe at once or after one step, whatever the control"
         )
+    if (again := made.rechecked) is not None:
+        spent = ", ".join(f"{stage} {seconds_of:.1f} s" for stage, seconds_of in again.seconds.items())
+        kept = STAGES[again.stage] if not found.uncovered else "not enough: a part of the starts is open"
+        lines.append(f"of the old   {kept} ({spent})")
     word = "accepted" if made.accepted else "none"
     lines.append(f"certificate  {word}: {made.reason}")
     if count and not isinstance(made.problem.policy, ShieldedPolicy):
@@ -137,6 +147,7 @@ def facts(
         "certified": made.accepted,
         "reason": made.reason,
         "certificate": made.certificate,
+        **_again(made),
         "interrupted": found.interrupted,
         "source": dict(source),
         "inputs": dict(inputs),
@@ -148,3 +159,16 @@ def facts(
 
 def _exact(box: Box) -> list[list[str]]:
     return [[str(low), str(high)] for low, high in box]
+
+
+def _again(made: Made) -> dict[str, Any]:
+    again = made.rechecked
+    if again is None:
+        return {}
+    return {
+        "rechecked": {
+            "stage": again.stage,
+            "sufficed": not made.found.uncovered,
+            "cpu seconds": again.seconds,
+        }
+    }

@@ -1,0 +1,145 @@
+"""Changed environments (Zhu et al., PLDI 2019, section 5, Table 3): how much of an old shield can be kept?
+
+In the order of what it costs. `kept`: the old sets are closed and safe in the new system too, as they are.
+`level`: the old rules with sets {B <= c}, a little smaller or larger. `sets`: the old rules with new
+barriers. `rules`: a synthesis that begins with the old rules, and ends with improvements of them.
+The old certificate is only a proposal here: whatever it says, every set gets new proofs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from time import process_time
+
+import numpy as np
+
+from surefoot.encode.barrier import System, nested, polynomial_of
+from surefoot.engines.barrier.closed import ClosedSet
+from surefoot.engines.barrier.given import Box, Proofs, cover, proofs_of
+from surefoot.engines.barrier.plane import plane
+from surefoot.engines.barrier.search import search
+from surefoot.engines.shield.gains import Gain, Oracle
+from surefoot.engines.shield.synthesis import Branch, Synthesis, synthesise
+from surefoot.problem.term import Term
+from surefoot.query.polynomial import Polynomial, constant, variable
+from surefoot.work.budget import Budget
+
+LEVELS = (Fraction(1, 20), Fraction(-1, 20), Fraction(1, 5), Fraction(-1, 5))  # of what B is in the middle
+
+
+@dataclass(frozen=True, slots=True)
+class OldRule:
+    """A rule with its set, as an old certificate has it."""
+
+    then: tuple[Term, ...]
+    domain: Box
+    barrier: Term
+
+
+@dataclass(frozen=True, slots=True)
+class Rechecked:
+    """`stage`: what sufficed; the last one if nothing did. Processor seconds of each stage that was tried."""
+
+    stage: str
+    found: Synthesis
+    seconds: dict[str, float]
+
+
+def recheck(
+    system: System,
+    old: Sequence[OldRule],
+    oracle: Oracle | None,
+    degrees: tuple[int, ...],
+    budget: Budget,
+) -> Rechecked:
+    """The first stage after which every start is covered."""
+    stages: dict[str, Callable[[], Synthesis]] = {
+        "kept": lambda: _with_sets(system, old, budget),
+        "level": lambda: _levels(system, old, budget),
+        "sets": lambda: _new_sets(system, old, degrees, budget),
+        "rules": lambda: synthesise(system, oracle, degrees, budget, _gains(system, old)),
+    }
+    seconds: dict[str, float] = {}
+    found = Synthesis((), (system.initial,), "nothing was tried")
+    for stage, attempt in stages.items():
+        budget.progress(f"recheck: {stage}")
+        began = process_time()
+        try:
+            found = attempt()
+        except KeyboardInterrupt:
+            found = replace(found, interrupted=True)
+        seconds[stage] = round(process_time() - began, 3)
+        if found.interrupted or not found.uncovered:
+            return Rechecked(stage, found, seconds)
+    return Rechecked(stage, found, seconds)
+
+
+def _with_sets(system: System, rules: Sequence[OldRule], budget: Budget) -> Synthesis:
+    """Those of the sets that are closed and safe here, and the starts that they contain."""
+    shown: list[tuple[OldRule, Proofs]] = []
+    for rule in rules:
+        found = proofs_of(plane(system, rule.then, rule.domain), rule.barrier, True, budget)
+        if found.closed() is not None:
+            shown.append((rule, found))
+    if not shown:
+        return Synthesis((), (system.initial,), "no old set is closed and safe in the new system")
+    left = cover([p for _, p in shown], system, budget)
+    branches = [
+        Branch(rule.then, closed) for rule, p in shown if p.covers and (closed := p.closed()) is not None
+    ]
+    return Synthesis(tuple(branches), tuple(left), "a part of the starts is in no old set" if left else "")
+
+
+def _levels(system: System, old: Sequence[OldRule], budget: Budget) -> Synthesis:
+    found = Synthesis((), (system.initial,), "nothing was tried")
+    for share in LEVELS:
+        if budget.spent():
+            break
+        found = _with_sets(system, [_lifted(system, rule, share) for rule in old], budget)
+        if not found.uncovered:
+            break
+    return found
+
+
+def _polynomial(system: System, term: Term) -> Polynomial:
+    size = len(system.variables)
+    names = {n: variable(i, size) for i, n in enumerate(system.variables)}
+    return polynomial_of(term, names, size, system.rounded)
+
+
+def _lifted(system: System, rule: OldRule, share: Fraction) -> OldRule:
+    """The barrier plus a share of what it is in the middle of the domain, where it is deep in the set."""
+    size = len(system.variables)
+    barrier = _polynomial(system, rule.barrier)
+    middle = [constant((low + high) / 2, size) for low, high in rule.domain]
+    depth = abs(barrier.replaced(middle, size).terms.get((0,) * size, Fraction(0)))
+    moved = barrier + constant(depth * share, size)
+    if system.rounded:
+        moved = Polynomial({m: Fraction(float(c)) for m, c in moved.terms.items() if float(c)})
+    return replace(rule, barrier=nested(moved, system.variables))
+
+
+def _new_sets(system: System, old: Sequence[OldRule], degrees: tuple[int, ...], budget: Budget) -> Synthesis:
+    """One of the old rules with a new set that contains all starts."""
+    trouble = "nothing was tried"
+    for rule in old:
+        found = search(system, rule.then, degrees, budget, tested=True)
+        if isinstance(found, ClosedSet):
+            return Synthesis((Branch(rule.then, found),), ())
+        trouble = found
+    return Synthesis((), (system.initial,), trouble)
+
+
+def _gains(system: System, old: Sequence[OldRule]) -> tuple[Gain, ...]:
+    """The old rules as matrices; those that are not affine are left out."""
+    size, found = len(system.variables), []
+    for rule in old:
+        values = [_polynomial(system, term) for term in rule.then]
+        if all(p.degree <= 1 for p in values):
+            units = [tuple(int(i == j) for j in range(size)) for i in range(size)]
+            matrix = np.array([[float(p.terms.get(u, 0)) for u in units] for p in values])
+            offset = np.array([float(p.terms.get((0,) * size, 0)) for p in values])
+            found.append(Gain(matrix.reshape(len(values), size), offset))
+    return tuple(found)
