@@ -18,6 +18,7 @@ COMMANDS = {  # name -> file in `commands/`, and what `--help` says of it
     "starts": ("starts", "Find from which starts a property is proved, refuted, or open."),
     "optimum": ("optimum", "The best way to choose, state by state, and how far a policy is from it."),
     "shield": ("shield", "Synthesise a program that is proved safe, and a shield for a network."),
+    "estimate": ("shield.estimate", "A box of disturbances, and linear dynamics, from logged runs."),
     "heatmap": ("heatmap", "Draw the values of all starts as heat maps."),
     "vnnlib": ("vnnlib", "Decide a VNN-LIB specification of a network."),
     "inspect": ("inspection", "Describe a network, a policy, a specification or a model."),
