@@ -7,6 +7,8 @@ from random import Random
 import numpy as np
 import pytest
 
+from surefoot.cli.commands.shield.made import make
+from surefoot.encode.barrier import system_of
 from surefoot.problem.environment import Arithmetic
 from surefoot.problem.meaning.simulate import simulate
 from surefoot.problem.network import Shape, dense
@@ -16,6 +18,7 @@ from surefoot.problem.semantics import State, decision, holds, is_initial, step,
 from surefoot.problem.validate import validate
 from surefoot.studies.pendulum.problem import PROBLEMS, angle, neural_policy, stays_upright
 from surefoot.transform.discretise import discretise
+from surefoot.work.budget import Budget
 
 DEGREE = pi / 180
 
@@ -124,3 +127,16 @@ def test_a_network_acts_in_float32_on_a_float64_plant() -> None:
     assert made.outputs is not None
     assert made.controls == {"a": made.outputs[0]}
     assert np.float32(made.outputs[0]) == made.outputs[0]
+
+
+def test_the_case_study_within_23_degrees_needs_one_rule() -> None:
+    made = make(PROBLEMS["within-23-degrees"](), (2,), Budget(100))
+    assert made.accepted
+    assert not made.found.uncovered
+    assert len(made.found.branches) == 1
+
+
+def test_a_weak_pendulum_starts_where_it_can_be_held() -> None:
+    system = system_of(discretise(PROBLEMS["within-90-degrees-weak"]())[0])
+    assert [high for _, high in system.initial] == [angle(3), angle(3)]
+    assert system.controls == (("a", -1, 1),)

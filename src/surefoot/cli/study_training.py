@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from fractions import Fraction
 from html import escape
 from importlib.util import find_spec
@@ -130,3 +130,38 @@ def _recipe(problem: str) -> Recipe:
         if name in RECIPES:
             return RECIPES[name]
     raise InvalidProblem(f"there is no recipe for `{policy}`", fix="`surefoot study NAME` lists the problems")
+
+
+def trained(
+    loaded: Study,
+    wanted: str,
+    hidden: str,
+    imitate: bool,
+    seed: int,
+    tell: Callable[[str], None],
+    output: Path | None,
+) -> int:
+    """Train an actor for a plant of the study and write it; exit 1 if held-out runs were unsafe."""
+    from surefoot.encode.barrier import system_of
+    from surefoot.training.control.ddpg import ActorRecipe, train_actor
+    from surefoot.training.save import onnx_bytes
+    from surefoot.transform.discretise import discretise
+
+    if wanted not in loaded.problems:
+        fix = did_you_mean(wanted, loaded.problems)
+        raise InvalidProblem(f"study `{loaded.name}` has no problem `{wanted}`", fix=fix, where="--train")
+    if output is None or output.suffix != ".onnx":
+        raise InvalidProblem("there is no file for the actor", fix="--output FILE.onnx", where="--train")
+    sizes = tuple(int(part) for part in hidden.split("x") if part.isdigit() and int(part) > 0)
+    if len(sizes) != len(hidden.split("x")):
+        raise InvalidProblem(f"`{hidden}` are no sizes of layers", fix="write 64x64", where="--hidden")
+    system = system_of(discretise(loaded.problems[wanted]())[0])
+    recipe = ActorRecipe(hidden=sizes, critic=sizes)
+    if imitate:
+        recipe = replace(recipe, imitation=1000, patience=400, actor_rate=3e-5)
+    made = train_actor(system, recipe, seed, tell)
+    write_file(output, onnx_bytes(made.layers, "relu", wanted, made.reach))
+    update, worth, fallen = max(made.curve, key=lambda point: point[1])
+    print(f"{wanted}: after {update} updates mean return {worth:.4g}, {fallen} held-out runs unsafe, "
+          f"{made.cpu_seconds:.1f} s of processor time; written: {output}")  # fmt: skip
+    return 1 if fallen else 0

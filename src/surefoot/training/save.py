@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from surefoot.training.imitation.recipes import ImitationRecipe
 from surefoot.training.racetrack.recipes import DriverRecipe
@@ -22,8 +23,16 @@ OPSET = 13
 SHIPPED_SEED = 0  # its network is the file without a number
 
 
-def onnx_bytes(layers: Layers, activation: str, name: str) -> bytes:
-    """Gemm, activation, Gemm, …: one observation in, the outputs before any softmax out."""
+def onnx_bytes(
+    layers: Sequence[tuple[NDArray[Any], NDArray[Any]]],
+    activation: str,
+    name: str,
+    reach: NDArray[np.float64] | None = None,
+) -> bytes:
+    """Gemm, activation, Gemm, …: one observation in, the outputs before any softmax out.
+
+    `reach`: the outputs go through tanh and are multiplied by it.
+    """
     from onnx import TensorProto, helper, numpy_helper
 
     nodes, weights, value = [], [], "observation"
@@ -31,12 +40,16 @@ def onnx_bytes(layers: Layers, activation: str, name: str) -> bytes:
         last = number == len(layers) - 1
         weights.append(numpy_helper.from_array(np.ascontiguousarray(matrix, np.float32), f"weight{number}"))
         weights.append(numpy_helper.from_array(np.ascontiguousarray(bias, np.float32), f"bias{number}"))
-        target = "output" if last else f"sum{number}"
+        target = "output" if last and reach is None else f"sum{number}"
         reads = [value, f"weight{number}", f"bias{number}"]
         nodes.append(helper.make_node("Gemm", reads, [target], transB=1))
         if not last:
             value = f"hidden{number}"
             nodes.append(helper.make_node({"relu": "Relu", "tanh": "Tanh"}[activation], [target], [value]))
+    if reach is not None:
+        weights.append(numpy_helper.from_array(np.asarray(reach, np.float32), "reach"))
+        nodes.append(helper.make_node("Tanh", [f"sum{len(layers) - 1}"], ["share"]))
+        nodes.append(helper.make_node("Mul", ["share", "reach"], ["output"]))
     shapes = {"observation": layers[0][0].shape[1], "output": layers[-1][0].shape[0]}
     ends = {n: helper.make_tensor_value_info(n, TensorProto.FLOAT, [1, w]) for n, w in shapes.items()}
     graph = helper.make_graph(nodes, name, [ends["observation"]], [ends["output"]], weights)

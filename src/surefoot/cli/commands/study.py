@@ -31,7 +31,7 @@ from surefoot.cli.commands.shield.tables import made_table
 from surefoot.cli.engine_options import Positive, build_engines
 from surefoot.cli.output import positive
 from surefoot.cli.progress import progress
-from surefoot.cli.study_training import checked_along, generalised, retrained, simulate
+from surefoot.cli.study_training import checked_along, generalised, retrained, simulate, trained
 from surefoot.errors import InvalidProblem
 from surefoot.problem.problem import Problem
 from surefoot.problem.show import show_property
@@ -63,8 +63,11 @@ from surefoot.work.budget import Budget
     metavar="PROBLEM",
     help="Feed the counterexamples of a violated problem back into training until it is proved.",
 )
-@click.option("--output", type=click.Path(path_type=Path), metavar="FILE.onnx", help="Of --retrain.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of --retrain and --table.")
+@click.option("--train", metavar="PROBLEM", help="Train an actor for a plant with controls (DDPG).")
+@click.option("--hidden", default="64x64", show_default=True, metavar="64x64", help="Of --train: its layers.")
+@click.option("--imitate", is_flag=True, help="Of --train: begin with what a regulator does.")
+@click.option("--output", type=click.Path(path_type=Path), metavar="FILE.onnx", help="Of --retrain, --train.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of --retrain, --train and --table.")
 @click.option("--generalise", is_flag=True, help="Compare where policies trained alike begin to fail.")
 @click.option("--policy", "policies", multiple=True, metavar="NAME", help="Of --generalise; may be repeated.")
 @click.option(
@@ -101,6 +104,9 @@ def study(
     timeout: float,
     training: bool,
     retrain: str | None,
+    train: str | None,
+    hidden: str,
+    imitate: bool,
     output: Path | None,
     seed: int,
     generalise: bool,
@@ -129,7 +135,7 @@ def study(
     loaded = load_study(name)
     if table is not None and name != "control":
         raise InvalidProblem(f"study `{name}` has no tables", fix="surefoot study control", where="--table")
-    if not (comparing or training or retrain or generalise or wanted or table is not None):
+    if not (comparing or training or retrain or generalise or wanted or train or table is not None):
         print(json.dumps(_facts(loaded), indent=1) if as_json else _described(loaded))
         return 0
     with progress(quiet) as tell:
@@ -142,6 +148,8 @@ def study(
                 return as_result(made, process_time() - began, budget)
             return verify(problem, build_engines(engine, options, None)[0], budget)
 
+        if train is not None:
+            return trained(loaded, train, hidden, imitate, seed, tell, output)
         if table is not None:
             size = Size(runs, steps, seed, timeout, adversarial)
             return made_table(table, only, networks, size, tell, as_json)

@@ -26,9 +26,10 @@ from surefoot.problem.term import TRUE, Term, Var, conjunction
 
 STEP = Fraction(1, 100)  # seconds
 MASS, LENGTH, GRAVITY = Fraction(1), Fraction(1), Fraction(10)
-START_DEGREES, SAFE_DEGREES, STRICT_DEGREES = 20, 90, 30
+START_DEGREES, SAFE_DEGREES, STRICT_DEGREES, CASE_DEGREES = 20, 90, 30, 23
 GAIN = (Fraction("-12.05"), Fraction("-5.87"))  # the paper's program: -12.05*eta - 5.87*omega
 STRONGEST_ACTION = Fraction(15)
+WEAK_START_DEGREES = 3  # with an action within 1 nobody holds what leans by 6 degrees or more
 ETA, OMEGA = Var("eta"), Var("omega")
 
 
@@ -38,7 +39,9 @@ def angle(degrees: float) -> Fraction:
 
 
 def environment(
-    disturbance: Fraction = Fraction(0), strongest_action: Fraction | None = STRONGEST_ACTION
+    disturbance: Fraction = Fraction(0),
+    strongest_action: Fraction | None = STRONGEST_ACTION,
+    start_degrees: float = START_DEGREES,
 ) -> Environment:
     """d(eta)/dt = omega, d(omega)/dt = g/l*(eta - eta^3/6) + a/(m*l^2) + gust, by Euler steps of 0.01 s.
 
@@ -46,7 +49,7 @@ def environment(
     """
     acceleration: Term = GRAVITY / LENGTH * (ETA - ETA**3 / 6) + Var("a") / (MASS * LENGTH**2)
     gust = Choice("gust", Real(-disturbance, disturbance), Law("uniform", (-disturbance, disturbance)))
-    start = angle(START_DEGREES)
+    start = angle(start_degrees)
     return Environment(
         name="pendulum",
         variables=(Variable("eta", Real()), Variable("omega", Real())),
@@ -69,13 +72,19 @@ def stays_upright(
     degrees: float = SAFE_DEGREES,
     disturbance: Fraction = Fraction(0),
     strongest_action: Fraction | None = STRONGEST_ACTION,
+    velocity_degrees: float | None = None,
+    start_degrees: float = START_DEGREES,
 ) -> Problem:
-    """Angle and angular velocity stay within so many degrees (the paper: 90, and 30 for a Segway)."""
-    limit = angle(degrees)
-    inside = conjunction(tuple((v > -limit) & (v < limit) for v in (ETA, OMEGA)))
+    """Angle and angular velocity stay within so many degrees (the paper: 90, and 30 for a Segway).
+
+    `velocity_degrees`: another limit for the velocity; the paper does not say which one its case study within
+    23 degrees has.
+    """
+    limits = angle(degrees), angle(degrees if velocity_degrees is None else velocity_degrees)
+    inside = conjunction(tuple((v > -m) & (v < m) for v, m in zip((ETA, OMEGA), limits, strict=True)))
     return Problem(
         f"pendulum/within-{degrees}-degrees",
-        environment(disturbance, strongest_action),
+        environment(disturbance, strongest_action, start_degrees),
         policy or linear_policy(),
         Never(~inside),
     )
@@ -94,8 +103,16 @@ def neural_policy(network: Network) -> NeuralPolicy:
 PROBLEMS: dict[str, Callable[[], Problem]] = {
     "within-90-degrees": stays_upright,
     "within-30-degrees": lambda: stays_upright(degrees=STRICT_DEGREES),
+    "within-23-degrees": lambda: stays_upright(degrees=CASE_DEGREES, velocity_degrees=SAFE_DEGREES),
+    "within-90-degrees-weak": lambda: stays_upright(
+        strongest_action=Fraction(1), start_degrees=WEAK_START_DEGREES
+    ),
     "within-90-degrees-disturbed": lambda: stays_upright(disturbance=Fraction(1, 10)),
 }
 NEEDS_NETWORK: dict[str, Callable[..., Problem]] = {
     "network-within-90-degrees": lambda network: stays_upright(neural_policy(network)),
+    "network-within-30-degrees": lambda network: stays_upright(neural_policy(network), STRICT_DEGREES),
+    "network-within-23-degrees": lambda network: stays_upright(
+        neural_policy(network), CASE_DEGREES, velocity_degrees=SAFE_DEGREES
+    ),
 }

@@ -1,0 +1,199 @@
+"""Deep deterministic policy gradients (Lillicrap et al., ICLR 2016) in numpy.
+
+By this algorithm the networks of the shield paper were trained (Zhu et al., PLDI 2019, section 5).
+
+Many plants run at once, in float64 as they are executed. The actor's outputs go through tanh to the ends of
+the controls; inputs are divided by the widths of the starts, which is folded into the first layer at the end.
+A step costs the mean distance from the origin in these widths and a little for controls; an unsafe state ends
+the run and costs `unsafe`. The actor that is kept is the best one of the looks at held-out runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import process_time
+
+import numpy as np
+
+from surefoot.encode.barrier import System
+from surefoot.engines.shield.campaign.baselines import regulator
+from surefoot.engines.shield.campaign.plant import Plant, drawn_starts
+from surefoot.errors import Unsupported
+from surefoot.training.control.dense import Adam, Floats, Layers, backward, copied, drawn, follow, forward
+
+
+@dataclass(frozen=True, slots=True)
+class ActorRecipe:
+    hidden: tuple[int, ...] = (64, 64)
+    critic: tuple[int, ...] = (64, 64)
+    updates: int = 3000
+    lanes: int = 32  # plants at once; one update after each of their steps
+    horizon: int = 200  # steps after which a run begins anew
+    batch: int = 128
+    memory: int = 100_000
+    discount: float = 0.98
+    actor_rate: float = 3e-4
+    critic_rate: float = 1e-3
+    share: float = 0.01  # by which the targets follow
+    noises: tuple[float, ...] = (0.3, 0.1, 0.03, 0.01)  # of a control's reach; it falls to a tenth
+    trial: int = 20  # steps: the largest noise is taken that makes few runs unsafe within them
+    imitation: int = 0  # updates at the beginning: imitate a linear-quadratic regulator
+    patience: int = 0  # updates of the critic alone after that
+    effort: float = 0.01
+    unsafe: float = 20.0
+    looks: int = 12
+    held_out: int = 64
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TrainedActor:
+    """`layers` read the plant's variables; tanh and the reach of the controls come after them."""
+
+    layers: Layers
+    reach: Floats
+    curve: tuple[tuple[int, float, int], ...]  # after so many updates: mean return, unsafe runs
+    cpu_seconds: float
+
+
+def train_actor(
+    system: System, recipe: ActorRecipe, seed: int, tell: Callable[[str], None] = lambda _: None
+) -> TrainedActor:
+    """An actor for a plant; the same seed gives the same actor on the same machine."""
+    began, learner = process_time(), _Learner(system, recipe, seed)
+    held_out = drawn_starts([list(system.initial)], recipe.held_out, np.random.default_rng((seed, 1)))
+    curve: list[tuple[int, float, int]] = []
+    best, most = copied(learner.actor), -np.inf
+    if recipe.imitation:
+        tell("ddpg: imitating a regulator")
+        learner.imitate()
+    for update in range(1, recipe.updates + 1):
+        learner.live(1 - 0.9 * update / recipe.updates)
+        learner.improve(update > recipe.patience)
+        if update * recipe.looks // recipe.updates > (update - 1) * recipe.looks // recipe.updates:
+            worth, fallen = learner.judged(held_out)
+            curve.append((update, worth, fallen))
+            tell(f"ddpg: update {update} of {recipe.updates}, mean return {worth:.4g}, {fallen} runs unsafe")
+            if worth > most:
+                best, most = copied(learner.actor), worth
+    first, bias = best[0]
+    layers = [(first / learner.widths, bias), *best[1:]]
+    return TrainedActor(layers, learner.reach, tuple(curve), process_time() - began)
+
+
+class _Learner:
+    """Actor, critic, their targets, the memory and the plants that are running."""
+
+    def __init__(self, system: System, recipe: ActorRecipe, seed: int) -> None:
+        self.plant, self.recipe = Plant(system), recipe
+        self.generator = np.random.default_rng((seed, 0))
+        low, high = self.plant.ends()
+        if not np.all(np.isfinite(high - low)) or np.any(low != -high):
+            raise Unsupported("an actor is trained for controls between -c and c")
+        self.reach = high
+        self.widths = np.array([max(abs(float(a)), abs(float(b)), 1e-2) for a, b in system.initial])
+        states, controls = len(system.variables), len(high)
+        self.actor = drawn((states, *recipe.hidden, controls), self.generator, 1e-2)
+        self.critic = drawn((states + controls, *recipe.critic, 1), self.generator, 1e-2)
+        self.slow_actor, self.slow_critic = copied(self.actor), copied(self.critic)
+        self.of_actor, self.of_critic = (
+            Adam(self.actor, recipe.actor_rate),
+            Adam(self.critic, recipe.critic_rate),
+        )
+        self.of_imitation = Adam(self.actor, 1e-3)
+        self.memory = np.zeros((recipe.memory, 2 * states + controls + 2))
+        self.filled = 0
+        self.states = self._starts(recipe.lanes)
+        self.age = self.generator.integers(0, recipe.horizon, recipe.lanes)
+        still = self._fallen(0.0)
+        self.noise = next((n for n in recipe.noises if self._fallen(n) <= still + 0.2), recipe.noises[-1])
+
+    def _fallen(self, noise: float) -> float:
+        """The share of runs that noise alone makes unsafe soon."""
+        states = self._starts(256)
+        bad = np.zeros(len(states), dtype=bool)
+        for _ in range(self.recipe.trial):
+            acts = np.clip(noise * self.generator.normal(size=(len(states), len(self.reach))), -1, 1)
+            states, _, goes_on = self._moved(states, acts)
+            bad |= goes_on == 0
+            states = np.where(bad[:, None], 0.0, states)
+        return float(bad.mean())
+
+    def _starts(self, count: int) -> Floats:
+        return drawn_starts([list(self.plant.system.initial)], count, self.generator)
+
+    def _acts(self, actor: Layers, states: Floats) -> Floats:
+        return np.tanh(forward(actor, states / self.widths)[-1])
+
+    def _moved(self, states: Floats, acts: Floats) -> tuple[Floats, Floats, Floats]:
+        """Next states, rewards, and 1 where the run goes on."""
+        following = self.plant.step(states, acts * self.reach, self.plant.drawn(len(states), self.generator))
+        bad = self.plant.is_unsafe(following)
+        cost = np.minimum(np.abs(following / self.widths).mean(axis=1), self.recipe.unsafe)
+        cost = cost + self.recipe.effort * np.abs(acts).mean(axis=1)
+        return following, -np.where(bad, self.recipe.unsafe, cost), (~bad).astype(np.float64)
+
+    def live(self, remaining: float) -> None:
+        """One step of every plant with noise, remembered."""
+        recipe = self.recipe
+        acts = self._acts(self.actor, self.states)
+        acts = np.clip(acts + self.noise * remaining * self.generator.normal(size=acts.shape), -1, 1)
+        following, rewards, goes_on = self._moved(self.states, acts)
+        rows = np.column_stack([self.states / self.widths, acts, following / self.widths, rewards, goes_on])
+        rows = rows[np.isfinite(rows).all(axis=1)]
+        self.memory[(self.filled + np.arange(len(rows))) % recipe.memory] = rows
+        self.filled += len(rows)
+        self.age += 1
+        fresh = (goes_on == 0) | (self.age >= recipe.horizon)
+        self.states = np.where(fresh[:, None], self._starts(recipe.lanes), following)
+        self.age = np.where(fresh, 0, self.age)
+
+    def imitate(self) -> None:
+        """What a regulator does in states twice as far as starts, as the actor's first idea."""
+        gain = regulator(self.plant.system)
+        if gain is None:
+            raise Unsupported("there is no regulator to imitate")
+        for _ in range(self.recipe.imitation):
+            rows = self.generator.uniform(-2, 2, (self.recipe.batch, len(self.widths)))
+            wanted = self.plant.clipped(rows * self.widths @ gain.matrix.T + gain.offset) / self.reach
+            own = forward(self.actor, rows)
+            chosen = np.tanh(own[-1])
+            slopes = (chosen - wanted) * (1 - chosen**2) / self.recipe.batch
+            self.of_imitation.step(self.actor, backward(self.actor, own, slopes)[0])
+        self.slow_actor = copied(self.actor)
+
+    def improve(self, actor: bool) -> None:
+        """Critic towards its target, actor (if it is to learn already) up the critic."""
+        recipe, states = self.recipe, len(self.widths)
+        known = min(self.filled, recipe.memory)
+        rows = self.memory[self.generator.integers(0, known, recipe.batch)]
+        now, acts = rows[:, :states], rows[:, states : -states - 2]
+        later, rewards, goes_on = rows[:, -states - 2 : -2], rows[:, -2], rows[:, -1]
+        then = np.tanh(forward(self.slow_actor, later)[-1])
+        ahead = forward(self.slow_critic, np.column_stack([later, then]))[-1][:, 0]
+        worst = -recipe.unsafe / (1 - recipe.discount)
+        target = rewards + recipe.discount * goes_on * np.clip(ahead, worst, 0.0)
+        values = forward(self.critic, np.column_stack([now, acts]))
+        gap = values[-1][:, 0] - target
+        slopes = np.clip(gap, -10, 10)[:, None] / recipe.batch
+        self.of_critic.step(self.critic, backward(self.critic, values, slopes)[0])
+        follow(self.slow_critic, self.critic, recipe.share)
+        if not actor:
+            return
+        own = forward(self.actor, now)
+        chosen = np.tanh(own[-1])
+        judged = forward(self.critic, np.column_stack([now, chosen]))
+        upward = backward(self.critic, judged, np.full((recipe.batch, 1), -1.0 / recipe.batch))[1]
+        through = upward[:, states:] * (1 - chosen**2)
+        self.of_actor.step(self.actor, backward(self.actor, own, through)[0])
+        follow(self.slow_actor, self.actor, recipe.share)
+
+    def judged(self, starts: Floats) -> tuple[float, int]:
+        """The mean return without noise, and how many of these runs became unsafe."""
+        states, total, alive = starts, np.zeros(len(starts)), np.ones(len(starts), dtype=bool)
+        for _ in range(self.recipe.horizon):
+            following, rewards, goes_on = self._moved(states, self._acts(self.actor, states))
+            total += np.where(alive, rewards, -self.recipe.unsafe)
+            alive &= goes_on > 0
+            states = np.where(alive[:, None], following, starts)
+        return float(total.mean()), int(np.count_nonzero(~alive))

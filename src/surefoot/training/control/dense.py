@@ -1,0 +1,73 @@
+"""Small dense networks with ReLU between their layers: values, gradients and Adam, in numpy."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats: TypeAlias = NDArray[np.float64]
+Layers: TypeAlias = list[tuple[Floats, Floats]]  # weights (outputs x inputs) and biases
+
+
+def drawn(widths: tuple[int, ...], generator: np.random.Generator, last: float) -> Layers:
+    """He's initialisation; the last layer begins small."""
+    found = []
+    for number, (before, after) in enumerate(pairwise(widths)):
+        size = last if number == len(widths) - 2 else np.sqrt(2 / before)
+        found.append((generator.normal(size=(after, before)) * size, np.zeros(after)))
+    return found
+
+
+def forward(layers: Layers, inputs: Floats) -> list[Floats]:
+    """Inputs, the values after each hidden layer, and the outputs."""
+    values = [inputs]
+    for number, (weights, bias) in enumerate(layers):
+        total = values[-1] @ weights.T + bias
+        values.append(total if number == len(layers) - 1 else np.maximum(total, 0.0))
+    return values
+
+
+def backward(layers: Layers, values: list[Floats], slopes: Floats) -> tuple[Layers, Floats]:
+    """From slopes of the outputs to those of all weights, and of the inputs."""
+    found: Layers = []
+    for (weights, _), before, after in zip(
+        reversed(layers), reversed(values[:-1]), reversed(values[1:]), strict=True
+    ):
+        if found:
+            slopes = slopes * (after > 0)
+        found.append((slopes.T @ before, slopes.sum(axis=0)))
+        slopes = slopes @ weights
+    return found[::-1], slopes
+
+
+class Adam:
+    """Kingma and Ba, 2015."""
+
+    def __init__(self, layers: Layers, rate: float) -> None:
+        self.rate, self.count = rate, 0
+        self.means = [(np.zeros_like(w), np.zeros_like(b)) for w, b in layers]
+        self.squares = [(np.zeros_like(w), np.zeros_like(b)) for w, b in layers]
+
+    def step(self, layers: Layers, slopes: Layers) -> None:
+        """Down the slopes, in place."""
+        self.count += 1
+        scale = self.rate * np.sqrt(1 - 0.999**self.count) / (1 - 0.9**self.count)
+        for values, steepness, means, squares in zip(layers, slopes, self.means, self.squares, strict=True):
+            for value, slope, mean, square in zip(values, steepness, means, squares, strict=True):
+                mean += 0.1 * (slope - mean)
+                square += 0.001 * (slope * slope - square)
+                value -= scale * mean / (np.sqrt(square) + 1e-8)
+
+
+def follow(target: Layers, layers: Layers, share: float) -> None:
+    """The target moves by a share of the way."""
+    for targets, values in zip(target, layers, strict=True):
+        for aim, value in zip(targets, values, strict=True):
+            aim += share * (value - aim)
+
+
+def copied(layers: Layers) -> Layers:
+    return [(w.copy(), b.copy()) for w, b in layers]

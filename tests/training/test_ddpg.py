@@ -1,0 +1,112 @@
+"""Actors by deep deterministic policy gradients, in numpy."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from surefoot.cli import run
+from surefoot.encode.barrier import System, system_of
+from surefoot.errors import Unsupported
+from surefoot.formats.onnx import read_onnx
+from surefoot.problem.meaning.inference import infer
+from surefoot.studies.assets import shipped, shipped_names
+from surefoot.studies.control.problem import PLANTS, stays_safe
+from surefoot.training.control.ddpg import ActorRecipe, train_actor
+from surefoot.training.control.dense import Adam, backward, drawn, forward
+from surefoot.training.save import onnx_bytes
+from surefoot.transform.discretise import discretise
+
+SMALL = ActorRecipe(hidden=(16, 16), critic=(16, 16), updates=240, looks=4, held_out=16, horizon=60)
+
+
+def pendulum() -> System:
+    return system_of(discretise(stays_safe("pendulum"))[0])
+
+
+def test_slopes_are_those_of_the_values() -> None:
+    generator = np.random.default_rng(0)
+    layers = drawn((3, 5, 4, 2), generator, 0.5)
+    rows, towards = generator.normal(size=(6, 3)), generator.normal(size=(6, 2))
+
+    def worth() -> float:
+        return float((forward(layers, rows)[-1] * towards).sum())
+
+    slopes, inward = backward(layers, forward(layers, rows), towards)
+    for values, found in zip([*layers[0], *layers[2], rows], [*slopes[0], *slopes[2], inward], strict=True):
+        place = tuple(0 for _ in values.shape)
+        before = values[place]
+        values[place] = before + 1e-6
+        high = worth()
+        values[place] = before - 1e-6
+        low = worth()
+        values[place] = before
+        assert (high - low) / 2e-6 == pytest.approx(found[place], rel=1e-5, abs=1e-7)
+
+
+def test_adam_goes_down() -> None:
+    layers = [(np.array([[3.0]]), np.array([-2.0]))]
+    optimiser = Adam(layers, 0.1)
+    for _ in range(300):
+        optimiser.step(layers, [(2 * layers[0][0], 2 * layers[0][1])])
+    assert abs(layers[0][0][0, 0]) < 0.1
+    assert abs(layers[0][1][0]) < 0.1
+
+
+def test_an_actor_learns_to_hold_a_plant() -> None:
+    made = train_actor(pendulum(), SMALL, 1)
+    again = train_actor(pendulum(), SMALL, 1)
+    assert all(
+        np.array_equal(a, b)
+        for x, y in zip(made.layers, again.layers, strict=True)
+        for a, b in zip(x, y, strict=True)
+    )
+    assert len(made.curve) == 4
+    assert made.curve[-1][2] < 16
+
+
+def test_imitation_begins_with_a_regulator() -> None:
+    recipe = replace(SMALL, imitation=400, patience=240, hidden=(32, 32))
+    made = train_actor(system_of(discretise(stays_safe("four-car-platoon"))[0]), recipe, 0)
+    assert [fallen for _, _, fallen in made.curve] == [0] * 4
+
+
+def test_the_file_is_the_actor(tmp_path: Path) -> None:
+    made = train_actor(pendulum(), replace(SMALL, updates=8), 0)
+    (tmp_path / "actor.onnx").write_bytes(onnx_bytes(made.layers, "relu", "actor", made.reach))
+    network = read_onnx(tmp_path / "actor.onnx")
+    rows = np.random.default_rng(0).normal(size=(20, 2))
+    expected = np.tanh(forward(made.layers, rows)[-1]) * made.reach
+    assert infer(network, rows.astype(np.float32)) == pytest.approx(expected, abs=1e-4)
+
+
+def test_controls_need_two_ends() -> None:
+    system = pendulum()
+    with pytest.raises(Unsupported, match="controls between"):
+        train_actor(replace(system, controls=(("u1", Fraction(0), Fraction(1)),)), SMALL, 0)
+
+
+@pytest.mark.parametrize("study", ["control", "pendulum"])
+def test_shipped_actors_fit_their_plants(study: str) -> None:
+    for name in shipped_names(study):
+        network = shipped(study, name)
+        sizes = (len(PLANTS[name].rates), len(PLANTS[name].controls)) if study == "control" else (2, 1)
+        assert (network.width, network.outputs) == sizes
+    assert shipped_names(study)
+
+
+@pytest.mark.parametrize(
+    ("given", "what"),
+    [
+        (["--train", "tapes", "--output", "a.onnx"], "has no problem `tapes`"),
+        (["--train", "tape"], "no file for the actor"),
+        (["--train", "tape", "--output", "a.onnx", "--hidden", "6y4"], "no sizes of layers"),
+    ],
+)
+def test_mistakes(given: list[str], what: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["study", "control", *given]) == 2
+    assert what in capsys.readouterr().err
