@@ -23,6 +23,7 @@ from surefoot.engines.predicates.closed import because_closed
 from surefoot.engines.predicates.configurations import CONFIGURATIONS, Configuration
 from surefoot.engines.predicates.graph import labels_of, tabulated_graph, trace_along
 from surefoot.engines.predicates.moves import Dynamics, dynamics
+from surefoot.engines.predicates.tabulated import bounding
 from surefoot.engines.predicates.tabulated.boxes import closed_set
 from surefoot.engines.predicates.tabulated.lazily import reachable_part
 from surefoot.engines.predicates.tabulated.partition import Concrete, explore, partition, sure
@@ -30,7 +31,7 @@ from surefoot.engines.predicates.tabulated.refinement import Abstraction, abstra
 from surefoot.engines.predicates.tabulated.table import OutOfTime, Table, size, tabulate
 from surefoot.errors import SurefootError, Unsupported, did_you_mean
 from surefoot.problem.problem import Problem
-from surefoot.problem.property import Never
+from surefoot.problem.property import Never, Probability
 from surefoot.problem.term import Term
 from surefoot.verdict.artifact import AbstractGraph, Tests
 from surefoot.verdict.verdict import Argument, Holds, Reason, Trace, Unknown, Vacuous, Verdict, Violated
@@ -56,8 +57,12 @@ class Predicates:
     """Who answers which tests: native, or as in the paper pa, pa-marabou, pa-bb-marabou, pa-marabou-z3."""
     tests: str | None = None
     """Which optional tests are asked: guard, relaxed, exact, relations, fixing; else the configuration's."""
+    bounds: bool = False
+    """Bound the probability of a property `P`, from a table of all states."""
 
     def objection(self, problem: Problem) -> str | None:
+        if isinstance(problem.property, Probability):
+            return self._cannot_bound(problem)
         if not isinstance(problem.property, Never) or problem.property.steps is not None:
             return "predicates shows that a condition is never met, in runs of any length"
         if problem.environment.controls:
@@ -82,6 +87,13 @@ class Predicates:
             return str(error)
         return None
 
+    def _cannot_bound(self, problem: Problem) -> str | None:
+        if not self.bounds:
+            return "predicates bounds a probability only where that is asked for, by --bounds"
+        if self.means == "cells" or self.configuration != "native":
+            return "predicates bounds probabilities from a table, not with --means cells"
+        return bounding.objection(problem, self.predicates, TABULATED)
+
     def _cannot_ask(self) -> str | None:
         if self.means not in ("auto", "table", "cells"):
             return f"predicates does not know the means `{self.means}`: auto, table or cells"
@@ -104,8 +116,11 @@ class Predicates:
         return self.means != "cells" and self.configuration == "native" and size(model) <= TABULATED
 
     def check(self, problem: Problem, budget: Budget) -> Verdict:
-        model = dynamics(problem)
         try:
+            if isinstance(problem.property, Probability):
+                most = self.max_predicates
+                return bounding.bounded(problem, self.predicates, self.fixed, most, budget)
+            model = dynamics(problem)
             if self._has_table(model):
                 return _tabulated(self, model, budget)
             chosen = self._chosen()

@@ -88,7 +88,7 @@ class Table:
 
     def at(self, states: Indices, conditions: Sequence[Term]) -> NDArray[np.bool_]:
         """The conditions over scalars in these states: (conditions, states)."""
-        here = _of_numbers(self.dynamics, self.dynamics.scalars, self.ranges, states)
+        here = of_numbers(self.dynamics, self.dynamics.scalars, self.ranges, states)
         return np.array([here.condition(c) for c in conditions]).reshape(len(conditions), len(states))
 
 
@@ -132,9 +132,9 @@ class Looking:
         self.edges: list[tuple[Indices, Indices, NDArray[np.int32]]] = []
         self.looked = self.steps = 0
         dynamics = begun.dynamics
-        self.orders = {id(s): _in_order((s.guard, s.choice), dynamics.outputs) for s in dynamics.steps}
+        self.orders = {id(s): in_order((s.guard, s.choice), dynamics.outputs) for s in dynamics.steps}
         for case in (*dynamics.bad, *dynamics.trouble):
-            self.orders[id(case)] = _in_order((case,), dynamics.outputs)
+            self.orders[id(case)] = in_order((case,), dynamics.outputs)
 
     def at(self, numbers: Indices) -> Indices:
         """Look at these states; returns where their steps lead."""
@@ -145,7 +145,7 @@ class Looking:
                 raise OutOfTime
             self.budget.progress(f"predicates: {self.looked} of {len(self.begun)} states looked at")
             some = numbers[first : first + CHUNK]
-            look = _Look(dynamics, _of_numbers(dynamics, dynamics.scalars, ranges, some), self.orders)
+            look = Look(dynamics, of_numbers(dynamics, dynamics.scalars, ranges, some), self.orders)
             for part in _edges(dynamics, ranges, look, some):
                 self.edges.append(part)
                 found.append(part[1])
@@ -170,10 +170,10 @@ class Looking:
 def _columns(
     dynamics: Dynamics, names: Sequence[str], ranges: Sequence[range], first: int, count: int
 ) -> Columns:
-    return _of_numbers(dynamics, names, ranges, np.arange(first, first + count))
+    return of_numbers(dynamics, names, ranges, np.arange(first, first + count))
 
 
-def _of_numbers(
+def of_numbers(
     dynamics: Dynamics, names: Sequence[str], ranges: Sequence[range], numbers: Indices
 ) -> Columns:
     """These combinations of values of some scalars, the last scalar running fastest."""
@@ -188,7 +188,7 @@ def _column(kind: object, values: Indices, span: range) -> Column:
     return values.astype(np.bool_) if isinstance(kind, Bool) else Numbers(values, span[0], span[-1])
 
 
-class _Look:
+class Look:
     """Conditions over some states; the network is evaluated in those alone where its outputs matter."""
 
     def __init__(self, dynamics: Dynamics, here: Columns, orders: Mapping[int, Ordered]) -> None:
@@ -227,12 +227,12 @@ class _Look:
         """States in which one of the conditions may hold, for some values that the environment chooses."""
         found = np.zeros(self.size, dtype=np.bool_)
         for case in cases:
-            for picked in _picks(self.dynamics, (case,)):
+            for picked in picks(self.dynamics, (case,)):
                 found[self.rows(self.orders[id(case)], picked)[1]] = True
         return found
 
 
-def _in_order(conditions: tuple[Term, ...], outputs: tuple[str, ...]) -> Ordered:
+def in_order(conditions: tuple[Term, ...], outputs: tuple[str, ...]) -> Ordered:
     """The conjuncts of these conditions, those that depend on outputs last."""
     parts = list(conditions)
     found: Ordered = []
@@ -274,7 +274,7 @@ def spread(network: Network, points: NDArray[np.float64]) -> tuple[NDArray[np.fl
     return np.where(unknown, -np.inf, low), np.where(unknown, np.inf, high)
 
 
-def _picks(dynamics: Dynamics, terms: tuple[Term, ...]) -> Iterator[Mapping[str, Column]]:
+def picks(dynamics: Dynamics, terms: tuple[Term, ...]) -> Iterator[Mapping[str, Column]]:
     """All values of the quantities in these terms that are neither state nor output."""
     names = sorted(set().union(*map(free_names, terms)) - set(dynamics.scalars) - set(dynamics.outputs))
     spans = [domain(dynamics.kinds[n]) for n in names]
@@ -288,19 +288,19 @@ def _picks(dynamics: Dynamics, terms: tuple[Term, ...]) -> Iterator[Mapping[str,
 
 
 def _edges(
-    dynamics: Dynamics, ranges: tuple[range, ...], look: _Look, numbers: Indices
+    dynamics: Dynamics, ranges: tuple[range, ...], look: Look, numbers: Indices
 ) -> Iterator[tuple[Indices, Indices, NDArray[np.int32]]]:
     for number, step in enumerate(dynamics.steps):
-        for picked in _picks(dynamics, (step.guard, *step.after.values())):
+        for picked in picks(dynamics, (step.guard, *step.after.values())):
             here, rows = look.rows(look.orders[id(step)], picked)
             if not rows.size:
                 continue
-            targets, inside = _targets(dynamics, ranges, here.narrow(rows), step.after)
+            targets, inside = targets_of(dynamics, ranges, here.narrow(rows), step.after)
             sources = numbers[rows[inside]]
             yield sources, targets[inside], np.full(sources.size, number, dtype=np.int32)
 
 
-def _targets(
+def targets_of(
     dynamics: Dynamics, ranges: tuple[range, ...], here: Columns, after: Mapping[str, Term]
 ) -> tuple[Indices, Mask]:
     """The numbers of the next states, and which of them are states at all; the rest is in `trouble`."""

@@ -1,0 +1,235 @@
+"""A probability between two bounds, closer with every predicate: abstraction, solution, refinement.
+
+Refined are abstract states with reachable states in them. If others in it are worth more, or less, than these
+a predicate is looked for between the two; otherwise between the reachable ones that are worth more and those
+that are worth less than the middle. The bounds hold whatever the predicates are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.encode.system import objection as encoding_objection
+from surefoot.engines.asked import Asked as Wanted
+from surefoot.engines.asked import asked
+from surefoot.engines.predicates.graph import as_state
+from surefoot.engines.predicates.moves import dynamics
+from surefoot.engines.predicates.separate import about_states, comparisons, precondition, separate
+from surefoot.engines.predicates.tabulated.chances import Asked, abstract, bound
+from surefoot.engines.predicates.tabulated.columns import Mask
+from surefoot.engines.predicates.tabulated.distributions import ASTRAY, Distributions, distributions, share
+from surefoot.engines.predicates.tabulated.partition import Ids, Partition, divided, explore, partition
+from surefoot.engines.predicates.tabulated.table import Table, size, tabulate
+from surefoot.errors import SurefootError
+from surefoot.problem.names import location_parts
+from surefoot.problem.policy import Choose, NeuralPolicy
+from surefoot.problem.problem import Problem
+from surefoot.problem.property import Never, Probability
+from surefoot.problem.term import TRUE, Term, free_names
+from surefoot.solve.markov import Undecided
+from surefoot.verdict.verdict import Exact, PerStart, Reason, Unknown, Verdict
+from surefoot.work.budget import Budget
+
+PRECISION = Fraction(1, 1000)  # no predicate is added where the bounds are as close as that
+FOLDS = ("min", "max", "sum", "avg", "values")
+Pair: TypeAlias = tuple[NDArray[np.object_], NDArray[np.object_]]
+AT_ONCE, TRIED = 4, 16  # predicates that are added together, abstract states looked at for them
+SLIGHT = 1e-9  # what is left to be gained where all states are worth the same
+SAMPLE = 1000  # states that a predicate is looked for with
+
+
+def objection(problem: Problem, given: Sequence[Term], most: int) -> str | None:
+    """Why this probability cannot be bounded."""
+    wanted = problem.property
+    assert isinstance(wanted, Probability)
+    if wanted.path.operator == "X" or wanted.path.bounds or wanted.starts is not None:
+        return "predicates bounds probabilities of runs of any length, from the initial states"
+    if wanted.over not in FOLDS:
+        return f"predicates does not cover `{wanted.over}` over starts"
+    if isinstance(problem.policy, NeuralPolicy) and problem.policy.choose is Choose.SAMPLE:
+        return "predicates takes policies that do not draw"
+    if problem.environment.controls:
+        return "predicates takes policies that pick actions; this one sets controls"
+    own = {v.name for v in problem.environment.variables}
+    names = free_names(wanted.path.left) | free_names(wanted.path.right)
+    if not all(n in own or location_parts(n) for n in names):
+        return "predicates bounds probabilities of conditions on variables and locations"
+    edges = [e for c in problem.environment.components for e in c.edges]
+    if any(e.assuming != TRUE for e in edges):
+        return "predicates bounds probabilities where nothing is assumed of chosen values"
+    reaching = _reaching(problem)
+    if (why := encoding_objection(reaching)) is not None:
+        return why
+    try:
+        model = dynamics(reaching)
+        for predicate in given:
+            model.expanded(predicate)
+        for step in model.steps:
+            share(problem, step)
+    except SurefootError as error:
+        return str(error)
+    return None if size(model) <= most else f"predicates bounds probabilities of up to {most} states"
+
+
+def _reaching(problem: Problem) -> Problem:
+    """The same with the goal as what must not be reached."""
+    assert isinstance(problem.property, Probability)
+    return replace(problem, property=Never(asked(problem.property, "max").right))
+
+
+def bounded(problem: Problem, given: Sequence[Term], fixed: bool, most: int, budget: Budget) -> Verdict:
+    """The interval; refined until it is narrow, unless the predicates are fixed."""
+    assert isinstance(problem.property, Probability)
+    wanted = asked(problem.property, "max")
+    model = dynamics(_reaching(problem))
+    if model.doubts:
+        return Unknown(Reason.NUMERICS, "; ".join(model.doubts))
+    table = tabulate(model, budget)
+    if not table.starts.size:
+        return Unknown(Reason.INCOMPLETE, "no reachable state is a start state")
+    reached = explore(table).reached
+    if (reached & table.trouble).any():
+        what = "a run comes to a state in which the model has no value, or leaves the range of a variable"
+        return Unknown(Reason.INCOMPLETE, what)
+    conditions = [model.expanded(wanted.right), model.expanded(wanted.left), *map(model.expanded, given)]
+    goal, left = (table.evaluate(c) for c in conditions[:2])
+    found, parts = distributions(table, budget), partition(table, conditions)
+    either = problem.property.optimise is None
+    best: Pair | None = None  # of every start, over all abstractions so far
+    while True:
+        try:
+            low, high = _both(table, parts, found, wanted, either, goal, left, budget)
+        except Undecided as why:
+            if best is None:
+                return Unknown(Reason.TIMEOUT if budget.spent() else Reason.NUMERICS, str(why))
+            break
+        cells = parts.cell[table.starts]
+        here = low[cells], high[cells]
+        best = here if best is None else (np.maximum(best[0], here[0]), np.minimum(best[1], here[1]))
+        gap = max(best[1] - best[0])
+        budget.progress(f"predicates: {len(parts)} abstract states, bounds {float(gap):.4g} apart")
+        enough = fixed or gap <= PRECISION or len(conditions) - 2 >= most or budget.spent()
+        more = [] if enough else list(_refined(table, parts, low, high, found, reached, conditions))
+        if not more:
+            break
+        for predicate in more:
+            parts = divided(table, parts, predicate)
+        conditions += more
+    return _folded(problem.property, table, *best, wanted.negated)
+
+
+def _both(
+    table: Table,
+    parts: Partition,
+    found: Distributions,
+    wanted: Wanted,
+    either: bool,
+    goal: Mask,
+    left: Mask,
+    budget: Budget,
+) -> Pair:
+    """Bounds of each abstract state; `either`: least and greatest, whatever is left open."""
+    at_goal, inside = goal[parts.member], left[parts.member]
+    made = abstract(parts, found, table.trouble, at_goal | ~inside)
+    starts = parts.cell[table.starts]
+    ends = []
+    for upper in (False, True):
+        optimise = ("max" if upper else "min") if either else wanted.optimise
+        question = Asked("max" if optimise == "max" else "min", inside & ~at_goal, at_goal)
+        ends.append(bound(made, question, starts, upper, budget)[: len(parts)])
+    return ends[0], ends[1]
+
+
+def _refined(
+    table: Table,
+    parts: Partition,
+    low: NDArray[np.object_],
+    high: NDArray[np.object_],
+    found: Distributions,
+    reached: Mask,
+    conditions: Sequence[Term],
+) -> Iterator[Term]:
+    """A few more predicates; none where no two states of an abstract state are worth different things."""
+    middle = np.append(((low + high) / 2).astype(np.float64), 0.5)  # the last one: astray
+    worth = np.zeros(len(table))
+    for group in found.choices:
+        to = np.where(group.targets == ASTRAY, len(parts), parts.cell[group.targets])
+        value = middle[to] @ np.array([float(p) for p in group.shares])
+        np.maximum.at(worth, group.sources, value)
+    count, cell = len(parts), parts.cell
+    least, most = _ends(cell, worth, count)
+    lower, upper = _ends(cell[reached], worth[reached], count)
+    inner, outer = upper - lower, np.maximum(most - upper, lower - least)
+    spread = np.where((high - low).astype(np.float64) > 0, np.maximum(inner, outer) + SLIGHT, 0.0)
+    spread[~np.isfinite(lower)] = 0.0  # nothing of it is reached
+    seen: set[Term] = set(conditions)
+    for place in np.argsort(-spread, kind="stable")[:TRIED].tolist():
+        if len(seen) >= len(conditions) + AT_ONCE or not spread[place] > 0:
+            return
+        inside = np.flatnonzero(cell == place)
+        own, others = inside[reached[inside]], inside[~reached[inside]]
+        apart = (worth[others] < lower[place]) | (worth[others] > upper[place])
+        if inner[place] > outer[place] or not len(others):
+            above = worth[own] > (lower[place] + upper[place]) / 2
+            above[0] |= not above.any()
+            made = _between(table, own[above], own[~above], conditions)
+        else:
+            made = _between(table, own, others[apart] if apart.any() else others, conditions)
+        if made is not None and made not in seen:
+            seen.add(made)
+            yield made
+
+
+def _ends(
+    cell: Ids, worth: NDArray[np.float64], count: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The least and the greatest worth in each abstract state."""
+    least, most = np.full(count, np.inf), np.full(count, -np.inf)
+    np.minimum.at(least, cell, worth)
+    np.maximum.at(most, cell, worth)
+    return least, most
+
+
+def _between(
+    table: Table,
+    first: NDArray[np.int64],
+    second: NDArray[np.int64],
+    conditions: Sequence[Term],
+) -> Term | None:
+    model = table.dynamics
+    terms = [s.guard for s in model.steps] + [
+        precondition(c, s.after) for s in model.steps for c in conditions
+    ]
+    candidates = about_states(model, [c for t in terms for c in comparisons(t)])
+    if not len(first) or not len(second):
+        return None
+    rows = [
+        np.array([list(table.state(int(s)).values()) for s in some[:: max(1, len(some) // SAMPLE)]])
+        for some in (first, second)
+    ]
+    made = separate(model, rows[0], rows[1], candidates)
+    return None if made is None else made.condition
+
+
+def _folded(
+    wanted: Probability, table: Table, low: NDArray[np.object_], high: NDArray[np.object_], negated: bool
+) -> Verdict:
+    pairs = [(1 - b, 1 - a) if negated else (a, b) for a, b in zip(low, high, strict=True)]
+    if wanted.over == "values" and len(pairs) > 1:
+        states = [as_state(table.dynamics, table.state(int(s))) for s in table.starts]
+        return PerStart(tuple((s, Exact(*p, None)) for s, p in zip(states, pairs, strict=True)), None)
+    lows, highs = [a for a, _ in pairs], [b for _, b in pairs]
+    return Exact(_fold(wanted.over, lows), _fold(wanted.over, highs), None)
+
+
+def _fold(over: str, values: list[Fraction]) -> Fraction:
+    if over in ("min", "max"):
+        return min(values) if over == "min" else max(values)
+    total = sum(values, Fraction(0))
+    return total / len(values) if over == "avg" else total

@@ -1,0 +1,125 @@
+"""Bounds of probabilities from an abstraction: they contain the exact value, and are what the game says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+from benchmarks.predicate_bounds import automata, compared, process
+from tests.solve.markov.random_processes import Rows
+from tests.solve.markov.written import WHERE, one_of, problem
+
+from surefoot.engines.predicates import Predicates
+from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
+from surefoot.problem.network import dense
+from surefoot.problem.policy import NeuralPolicy
+from surefoot.problem.problem import Problem
+from surefoot.problem.property import Bound, Filter, Never, Optimise, Path, Probability
+from surefoot.problem.term import Const, Var, equal
+from surefoot.verdict.verdict import Exact, PerStart, Unknown
+from surefoot.work.budget import Budget
+
+GOAL, LOST = 2, 3
+
+
+@pytest.mark.parametrize("seed", range(1000, 1016))
+def test_no_exact_value_is_outside(seed: int) -> None:
+    for case in (process(seed), automata(seed)):
+        assert "OUTSIDE" not in {word for _, _, word in compared(case)}
+
+
+def mixed(*choices: tuple[int, ...]) -> Rows:
+    """States 0 and 1 with choices that reach the goal with so many tenths, the goal, and a dead end."""
+    rows: Rows = [[[(Fraction(n, 10), GOAL, 0), (Fraction(10 - n, 10), LOST, 0)] for n in c] for c in choices]
+    return [*rows, [], []]
+
+
+def bounds(rows: Rows, optimise: Optimise | None, *, over: Filter = "max", fixed: bool = True) -> Exact:
+    path = Path("F", one_of([False, False, True, False]))
+    asked = problem(rows, Probability(path, None, optimise, over), [True, True, False, False])
+    given = (LOST > WHERE,) if fixed else ()
+    verdict = Predicates(given, fixed=fixed, bounds=True).check(asked, Budget(60))
+    assert isinstance(verdict, Exact)
+    return verdict
+
+
+def near(verdict: Exact, low: str, high: str) -> bool:
+    """The ends, but for what the solver leaves open."""
+    assert verdict.low is not None
+    assert verdict.high is not None
+    wanted = Fraction(low), Fraction(high)
+    slack = Fraction(1, 10**5)
+    return 0 <= wanted[0] - verdict.low < slack and 0 <= verdict.high - wanted[1] < slack
+
+
+def test_states_that_are_taken_together() -> None:
+    """One may reach the goal with 0.2 or 0.8, the other with 0.3 or 0.5; they are one abstract state."""
+    rows = mixed((2, 8), (3, 5))
+    assert near(bounds(rows, "max"), "1/2", "4/5")
+    assert near(bounds(rows, "min"), "1/5", "3/10")
+    assert near(bounds(rows, None), "1/5", "4/5")
+
+
+def test_refinement_tells_them_apart() -> None:
+    rows = mixed((2, 8), (3, 5))
+    assert near(bounds(rows, "max", fixed=False), "4/5", "4/5")
+    assert near(bounds(rows, "max", over="min", fixed=False), "1/2", "1/2")
+    assert near(bounds(rows, "min", fixed=False), "3/10", "3/10")
+    assert near(bounds(rows, "min", over="avg", fixed=False), "1/4", "1/4")
+
+
+def test_every_start_has_an_interval() -> None:
+    path = Path("F", one_of([False, False, True, False]))
+    asked = problem(mixed((2,), (5,)), Probability(path, None, "max", "values"), [True, True, False, False])
+    verdict = Predicates((equal(WHERE, 0), LOST > WHERE), fixed=True, bounds=True).check(asked, Budget(60))
+    assert isinstance(verdict, PerStart)
+    assert [near(v, share, share) for (_, v), share in zip(verdict.table, ("1/5", "1/2"), strict=True)
+            if isinstance(v, Exact)] == [True, True]  # fmt: skip
+
+
+def tossing(outputs: list[float]) -> Problem:
+    """A step that the policy takes, or another action, for which there is no step."""
+    x = Var("x")
+    half = Const(Fraction(1, 2))
+    tossed = Edge("here", "toss", equal(x, 0), outcomes=(
+        Outcome(half, (Update(x, Const(1)),)), Outcome(half, (Update(x, Const(2)),))))  # fmt: skip
+    never = Edge("here", "rest", equal(x, 1))
+    world = Environment(
+        "toss",
+        (Variable("x", Int(0, 2)),),
+        equal(x, 0),
+        (Component("c", (tossed, never), ("here",), ("here",)),),
+    )
+    policy = NeuralPolicy(dense([([[0.0], [0.0]], outputs)]), (x,), ("toss", "rest"))
+    return Problem("toss", world, policy, Probability(Path("F", equal(x, 1))))
+
+
+def test_where_rounding_decides_both_may_happen() -> None:
+    for outputs, low in (([1.0, 0.0], "1/2"), ([1.0, 1.0], "0")):
+        verdict = Predicates(bounds=True).check(tossing(outputs), Budget(60))
+        assert isinstance(verdict, Exact)
+        assert near(verdict, low, "1/2")
+
+
+def test_a_run_that_leaves_a_range_is_no_answer() -> None:
+    problem = tossing([1.0, 0.0])
+    (component,) = problem.environment.components
+    astray = Outcome(Const(1), (Update(Var("x"), Var("x") + 3),))
+    broken = replace(component, edges=(replace(component.edges[0], outcomes=(astray,)), *component.edges[1:]))
+    world = replace(problem.environment, components=(broken,))
+    assert isinstance(Predicates(bounds=True).check(replace(problem, environment=world), Budget(60)), Unknown)
+
+
+def test_objections() -> None:
+    problem, engine = tossing([1.0, 0.0]), Predicates(bounds=True)
+    x = Var("x")
+    assert engine.objection(problem) is None
+    assert "--bounds" in str(Predicates().objection(problem))
+    assert "--means cells" in str(Predicates(bounds=True, means="cells").objection(problem))
+    for path in (Path("X", equal(x, 1)), Path("F", equal(x, 1), bounds=(Bound(None, None, Const(3)),))):
+        assert "any length" in str(engine.objection(replace(problem, property=Probability(path))))
+    stalled = replace(problem, property=Probability(Path("F", Var("stalled"))))
+    assert "variables and locations" in str(engine.objection(stalled))
+    assert "`z`" in str(replace(engine, predicates=(Var("z") <= 3,)).objection(problem))
+    assert engine.objection(replace(problem, property=Never(equal(x, 3)))) is None
