@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from math import isfinite
 
 from surefoot.certify.barrier.claim import about_sets
+from surefoot.certify.barrier.convergence import about_convergence
 from surefoot.certify.execution.argument import Aid
 from surefoot.certify.execution.canonical import canonical
 from surefoot.certify.execution.prove import about_runs, certificate
@@ -89,6 +90,12 @@ def _certified(
         case Proved(Certificate("barrier", sets)):
             try:
                 closed: Certificate | str = about_sets(problem, sets)
+            except Unsupported as why:
+                closed = str(why)
+            return _checked(closed, "proved", Holds(None, solver, as_asked=True), budget)
+        case Proved(Certificate("convergence", ranked)):
+            try:
+                closed = about_convergence(problem, ranked)
             except Unsupported as why:
                 closed = str(why)
             return _checked(closed, "proved", Holds(None, solver, as_asked=True), budget)
@@ -210,7 +217,7 @@ def uncertified(problem: Problem, verdict: Verdict, solver: str) -> Evidence:
     match verdict:
         case Violated():
             return certify(problem, verdict, solver, {}, {}, Budget())
-        case Proved(Certificate("barrier")):
+        case Proved(Certificate("barrier" | "convergence")):
             return Evidence(Holds(None, solver, as_asked=True), False)
         case Proved(_, "proved"):
             return Evidence(Holds(0, solver, as_asked=True, argument=Argument("unrolled", 0)), False)

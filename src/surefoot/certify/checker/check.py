@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from .barrier.claim import check_barrier
+from .barrier.convergence import check_convergence
 from .bounds.state import AnyKernel, Contents
 from .claim import Places, read_claim
 from .execution.argument import read_argument
@@ -30,6 +31,7 @@ from .query import Query
 _KEYS = frozenset({"surefoot-certificate", "claim", "arithmetic"})
 _CASES, _OBLIGATIONS = frozenset({"cases"}), frozenset({"obligations"})
 _VALUES, _SETS, _CLOSED = frozenset({"values"}), frozenset({"sets"}), frozenset({"closed"})
+_RANKING = frozenset({"ranking"})
 _EXECUTION = frozenset({"kind", "problem", "argument"})
 _RECURRENCE = frozenset({"kind", "problem", "start", "moves", "regions"})
 _STEM = "that another float32 evaluation of the network than the reference makes the same first steps"
@@ -100,7 +102,7 @@ def check(
     claim = certificate.get("claim")
     if isinstance(claim, dict) and claim.get("kind") in ("process", "graph"):
         return _about_values(certificate, Places(base, network, property))
-    if isinstance(claim, dict) and claim.get("kind") == "barrier":
+    if isinstance(claim, dict) and claim.get("kind") in ("barrier", "convergence"):
         return _about_sets(certificate)
     about_runs = isinstance(claim, dict) and claim.get("kind") in ("execution", "recurrence")
     proofs = _OBLIGATIONS if about_runs else _CASES
@@ -162,20 +164,28 @@ def _about_values(certificate: Mapping[str, Any], places: Places) -> Verdict:
 
 def _about_sets(certificate: Mapping[str, Any]) -> Verdict:
     """Sets of states of a polynomial system that are never left."""
-    data = record(dict(certificate), _KEYS | _SETS, frozenset(), "certificate")
+    converges = certificate["claim"]["kind"] == "convergence"
+    keys = _KEYS | _SETS | (_RANKING if converges else frozenset())
+    data = record(dict(certificate), keys, frozenset(), "certificate")
     if type(data["surefoot-certificate"]) is not int or data["surefoot-certificate"] != 1:
         raise BadCertificate("certificate: of another version than 1")
     if data["arithmetic"] not in ("exact", "float64"):
         raise BadCertificate("certificate: about a polynomial system, in `exact` or `float64` arithmetic")
-    words = "no run comes to an unsafe state"
+    words = "every run comes to its target" if converges else "no run comes to an unsafe state"
     try:
-        words = check_barrier(data["claim"], data["sets"], data["arithmetic"])
+        if converges:
+            words = check_convergence(data["claim"], data["sets"], data["ranking"], data["arithmetic"])
+        else:
+            words = check_barrier(data["claim"], data["sets"], data["arithmetic"])
     except Refused as error:
         return Verdict(False, str(error), words)
     meaning = _MEANING[data["arithmetic"]]
     missing = ("where the system comes from: it is written out in the certificate",)
     count = len(data["sets"])
-    return Verdict(True, "every set is closed and safe", words, meaning, missing, count, count, count)
+    reason = (
+        "the ranking function falls outside of the target" if converges else "every set is closed and safe"
+    )
+    return Verdict(True, reason, words, meaning, missing, count, count, count)
 
 
 def _about_runs(data: dict[str, Any], places: Places, arithmetic: str) -> Verdict:

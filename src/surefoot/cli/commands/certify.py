@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from surefoot.certify.barrier.claim import is_about_sets
+from surefoot.certify.barrier.convergence import is_about_convergence
 from surefoot.certify.checker.check import check
 from surefoot.certify.checker.number import BadCertificate
 from surefoot.certify.process.claim import is_about_graph, is_about_values
@@ -85,7 +86,12 @@ def judged(stored: StoredResult, trust_python: bool) -> tuple[str, str]:
     """Accepted, rejected or not certified, and the reason."""
     if isinstance(stored.result.verdict, Proved):
         content = stored.result.verdict.certificate.content
-        about_runs = stored.result.verdict.certificate.kind in ("execution", "graph", "barrier")
+        about_runs = stored.result.verdict.certificate.kind in (
+            "execution",
+            "graph",
+            "barrier",
+            "convergence",
+        )
         why = other_problem(content, stored, trust_python) if about_runs else other_files(content, stored)
         return accepted(content, Path()) if why is None else ("rejected", why)
     if isinstance(stored.result.verdict, Exact | PerStart) and stored.result.verdict.certificate is not None:
@@ -191,6 +197,8 @@ def other_problem(content: Mapping[str, Any], stored: StoredResult, trust_python
             same = is_about_graph(content, problem, loaded.inputs)
         case {"kind": "barrier"}:
             same = is_about_sets(content, discretise(problem)[0])
+        case {"kind": "convergence"}:
+            same = is_about_convergence(content, discretise(problem)[0])
         case _:
             same = is_about(content, problem, loaded.inputs)
     if not same:

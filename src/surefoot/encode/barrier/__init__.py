@@ -3,7 +3,15 @@
 from surefoot.encode.barrier.cases import conjunctions
 from surefoot.encode.barrier.inside import inside_set, permitted
 from surefoot.encode.barrier.nested import nested
-from surefoot.encode.barrier.system import Rule, System, box_of, polynomial_of, rules_of, system_of
+from surefoot.encode.barrier.system import (
+    Rule,
+    System,
+    box_of,
+    polynomial_of,
+    rules_of,
+    system_of,
+    without_target,
+)
 
 __all__ = [
     "Rule",
@@ -16,4 +24,5 @@ __all__ = [
     "polynomial_of",
     "rules_of",
     "system_of",
+    "without_target",
 ]

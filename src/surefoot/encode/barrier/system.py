@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TypeAlias
 
@@ -11,9 +11,9 @@ from surefoot.errors import Unsupported
 from surefoot.problem.environment import Arithmetic, Choice, Environment, Outcome, Real, Variable
 from surefoot.problem.policy import ProgramPolicy
 from surefoot.problem.problem import Problem
-from surefoot.problem.property import Never
+from surefoot.problem.property import Eventually, Never, Recurs
 from surefoot.problem.show import show
-from surefoot.problem.term import TRUE, Apply, Const, Op, Term, Var, conjunction, disjunction
+from surefoot.problem.term import FALSE, TRUE, Apply, Const, Op, Term, Var, conjunction, disjunction
 from surefoot.query.polynomial import Polynomial, constant
 
 Range: TypeAlias = tuple[Fraction, Fraction]
@@ -63,6 +63,15 @@ def system_of(problem: Problem) -> System:
         tuple(updates.get(v.name, Var(v.name)) for v in environment.variables),
         _unsafe(problem, environment.variables),
     )
+
+
+def without_target(problem: Problem) -> tuple[Problem, Term]:
+    """The same runs without a property, and the target of one that asks for it to be reached."""
+    match problem.property:
+        case Eventually(good) | Recurs(good):
+            return replace(problem, property=Never(FALSE)), good
+        case _:
+            raise Unsupported("a target is asked for by `eventually` or `recurs`")
 
 
 def rules_of(policy: object) -> tuple[Rule, ...]:

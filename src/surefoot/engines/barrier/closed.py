@@ -184,7 +184,7 @@ class Obligations:
     def unsafe(self) -> list[Any]:
         found = []
         for case in conjunctions(self.where.system.unsafe):
-            slack = [self._slack(left, right) for left, right in case]
+            slack = [self.slack(left, right) for left, right in case]
             extra = [
                 self.where.of(right) - self.where.of(left) + constant(s, self.where.size)
                 for (left, right), s in zip(case, slack, strict=True)
@@ -215,7 +215,7 @@ class Obligations:
                     return [_summand(first), _summand(second)]
         return None
 
-    def _slack(self, left: Term, right: Term) -> Fraction:
+    def slack(self, left: Term, right: Term) -> Fraction:
         if not self.where.system.rounded:
             return Fraction(0)
         sizes = self._sizes()

@@ -11,9 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from surefoot.encode.barrier import rules_of, system_of
+from surefoot.encode.barrier import rules_of, system_of, without_target
 from surefoot.errors import Unsupported
 from surefoot.problem.problem import Problem
+from surefoot.problem.property import Eventually, Recurs
 from surefoot.problem.term import TRUE
 from surefoot.verdict.verdict import Certificate, Proved, Reason, Unknown, Verdict
 from surefoot.work.budget import Budget
@@ -31,7 +32,7 @@ class Barrier:
 
     def objection(self, problem: Problem) -> str | None:
         try:
-            system_of(problem)
+            system_of(_without(problem))
             rules = rules_of(problem.policy)
         except Unsupported as why:
             return f"barrier: {why}"
@@ -42,6 +43,8 @@ class Barrier:
     def check(self, problem: Problem, budget: Budget) -> Verdict:
         from surefoot.engines.barrier.search import search  # with all that it needs, when it is needed
 
+        if isinstance(problem.property, Eventually | Recurs):
+            return self._converges(problem, budget)
         system = system_of(problem)
         (rule,) = rules_of(problem.policy)
         found = search(system, rule.then, tuple(range(2, self.degree + 1, 2)), budget)
@@ -50,6 +53,31 @@ class Barrier:
         if budget.spent():
             return Unknown(Reason.TIMEOUT, "no barrier within the time")
         return Unknown(Reason.INCOMPLETE, f"no barrier of degree {self.degree} or less: {found}")
+
+    def _converges(self, problem: Problem, budget: Budget) -> Verdict:
+        """A closed set, and in it a polynomial that falls with every step outside of the target."""
+        from surefoot.engines.barrier.closed import Unproved
+        from surefoot.engines.barrier.ranking import ranking, set_and_work
+
+        closed, target = without_target(problem)
+        (rule,) = rules_of(problem.policy)
+        degrees = tuple(range(2, self.degree + 1, 2))
+        trouble = "no closed set"
+        for found, work, reached in set_and_work(system_of(closed), rule.then, degrees, budget):
+            try:
+                shown = ranking(work, target, reached, degrees[:2])
+                return Proved(Certificate("convergence", {"sets": [content(found)], "ranking": shown}))
+            except Unproved as why:
+                trouble = str(why)
+        if budget.spent():
+            return Unknown(Reason.TIMEOUT, "no ranking function within the time")
+        return Unknown(Reason.INCOMPLETE, f"convergence is not shown: {trouble}")
+
+
+def _without(problem: Problem) -> Problem:
+    """For questions about the system alone."""
+    asks = isinstance(problem.property, Eventually | Recurs)
+    return without_target(problem)[0] if asks else problem
 
 
 def content(found: ClosedSet) -> dict[str, Any]:

@@ -87,7 +87,7 @@ def check_barrier(claim_data: object, proofs: object, arithmetic: str) -> str:
     rooms: list[Fraction] = []
     for index, (rule, proof) in enumerate(zip(system.rules, given, strict=True)):
         try:
-            room, boxes = _check_rule(system, _ring(system, proof["scale"]), rule, proof)
+            room, boxes = check_rule(system, ring_of(system, proof["scale"]), rule, proof)
         except Refused as error:
             raise Refused(f"set {index}: {error}") from None
         rooms.append(room)
@@ -103,7 +103,7 @@ def check_barrier(claim_data: object, proofs: object, arithmetic: str) -> str:
     )
 
 
-def _ring(system: System, data: object) -> Ring:
+def ring_of(system: System, data: object) -> Ring:
     names = (*system.variables, *(name for name, _ in system.disturbances))
     size, pairs = len(names), items(data, "scale")
     if len(pairs) != size:
@@ -120,7 +120,7 @@ def _ring(system: System, data: object) -> Ring:
     return Ring(found, size, system.rounded)
 
 
-def _check_rule(system: System, ring: Ring, rule: Rule, proof: dict[str, Any]) -> tuple[Fraction, list[Box]]:
+def check_rule(system: System, ring: Ring, rule: Rule, proof: dict[str, Any]) -> tuple[Fraction, list[Box]]:
     barrier = ring.of(rule.set.barrier)
     margins = _margins(system, rule, proof["margins"])
     inside = [*ring.within(system.variables, rule.set.domain), scale(barrier, Fraction(-1))]
@@ -139,7 +139,7 @@ def _check_rule(system: System, ring: Ring, rule: Rule, proof: dict[str, Any]) -
     return margins.room, boxes
 
 
-def _sizes(box: Sequence[Range]) -> list[Fraction]:
+def sizes_of(box: Sequence[Range]) -> list[Fraction]:
     return [max(abs(low), abs(high)) for low, high in box]
 
 
@@ -152,7 +152,9 @@ def _margins(system: System, rule: Rule, data: object) -> Margins:
         raise BadCertificate("margins: one for each variable")
     room, least = _needed(system, rule)
     enough = given.room >= room and all(a >= b for a, b in zip(step, least, strict=True))
-    if not enough or given.barrier < (_shifted(system, rule, step) if any(step) else 0):
+    if not enough or given.barrier < (
+        shifted(system, rule.set.barrier, rule.set.domain, step) if any(step) else 0
+    ):
         raise Refused("a margin is smaller than the rounding errors")
     return given
 
@@ -167,7 +169,7 @@ def _needed(system: System, rule: Rule) -> tuple[Fraction, tuple[Fraction, ...]]
             raise Refused("a side of a domain is no double")
     if double(room) != room:
         raise Refused("a margin is no double")
-    sizes = _sizes(rule.set.domain)
+    sizes = sizes_of(rule.set.domain)
     state = {name: Computed(size) for name, size in zip(system.variables, sizes, strict=True)}
     if rule.set.tested:
         error = computed(rule.set.barrier, state).error
@@ -185,14 +187,14 @@ def _needed(system: System, rule: Rule) -> tuple[Fraction, tuple[Fraction, ...]]
     return room, tuple(computed(t, values).error for t in system.next)
 
 
-def _shifted(system: System, rule: Rule, by: Sequence[Fraction]) -> Fraction:
-    """How much the barrier changes at most if each variable does by so much, within the domain."""
+def shifted(system: System, term: Any, domain: Box, by: Sequence[Fraction]) -> Fraction:
+    """How much a polynomial changes at most if each variable does by so much, within the domain."""
     count = len(system.variables)
     total = 2 * count
     here = {name: variable(i, total) for i, name in enumerate(system.variables)}
     there = {name: add(here[name], variable(count + i, total)) for i, name in enumerate(system.variables)}
-    before, after = (of_term(rule.set.barrier, n, total, system.rounded) for n in (here, there))
-    return largest(subtract(after, before), [*_sizes(rule.set.domain), *by])
+    before, after = (of_term(term, n, total, system.rounded) for n in (here, there))
+    return largest(subtract(after, before), [*sizes_of(domain), *by])
 
 
 def _check_saturation(
@@ -215,7 +217,7 @@ def _check_saturation(
                 check_positive(wanted, inside, shown, ring.size)
 
 
-def _modes(
+def modes_of(
     system: System, ring: Ring, rule: Rule, proof: dict[str, Any]
 ) -> Iterator[tuple[list[Polynomial], list[Polynomial]]]:
     """The values of the controls case by case, and the constraints under which each case occurs."""
@@ -245,7 +247,7 @@ def _check_steps(
 ) -> None:
     """From I, whatever the disturbance, the next state is in J even after rounding."""
     disturbed = ring.within([n for n, _ in system.disturbances], [r for _, r in system.disturbances])
-    modes = list(_modes(system, ring, rule, proof))
+    modes = list(modes_of(system, ring, rule, proof))
     steps = items(proof["steps"], "steps")
     if len(steps) != len(modes):
         raise BadCertificate(f"steps: {len(modes)} cases of the controls, in order")
@@ -273,7 +275,7 @@ def _check_unsafe(
     shown = items(proof["unsafe"], "unsafe")
     if len(shown) != len(cases):
         raise BadCertificate(f"unsafe: {len(cases)} cases, in order")
-    sizes = _sizes(rule.set.domain)
+    sizes = sizes_of(rule.set.domain)
     state = {name: Computed(size) for name, size in zip(system.variables, sizes, strict=True)}
     known = {name: ring.names[name] for name in system.variables}
     for case, data in zip(cases, shown, strict=True):
@@ -304,7 +306,7 @@ def _check_shield(system: System, rooms: Sequence[Fraction]) -> None:
         (min(low for low, _ in ranges), max(high for _, high in ranges))
         for ranges in zip(*(rule.set.domain for rule in system.rules), strict=True)
     ]
-    sizes = _sizes(hull)
+    sizes = sizes_of(hull)
     values = {name: Computed(size) for name, size in zip(system.variables, sizes, strict=True)}
     for control in system.controls:
         ends = [abs(end) for end in (control.low, control.high) if end is not None]
@@ -320,10 +322,10 @@ def _check_shield(system: System, rooms: Sequence[Fraction]) -> None:
                 raise Refused("what a shield permits may leave the domain")
             if system.rounded and (double(low) != low or double(high) != high):
                 raise Refused("a side of a permit is no double")
-        inner = _sizes(rule.set.domain)
+        inner = sizes_of(rule.set.domain)
         state = {name: Computed(size) for name, size in zip(system.variables, inner, strict=True)}
         error = computed(rule.set.barrier, state).error if system.rounded else Fraction(0)
-        if permit.margin < room + error + _shifted(system, rule, differs):
+        if permit.margin < room + error + shifted(system, rule.set.barrier, rule.set.domain, differs):
             raise Refused("the margin of a permit is smaller than what may happen")
         if system.rounded and double(permit.margin) != permit.margin:
             raise Refused("the margin of a permit is no double")

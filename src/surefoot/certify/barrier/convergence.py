@@ -1,0 +1,48 @@
+"""A problem `eventually` or `recurs` with a program as a claim of convergence (docs/certificates.md, 13)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from surefoot.certify.barrier.claim import about_sets, is_about_sets, written
+from surefoot.certify.execution.terms import exact
+from surefoot.encode.barrier import without_target
+from surefoot.errors import Unsupported
+from surefoot.problem.policy import ShieldedPolicy
+from surefoot.problem.problem import Problem
+from surefoot.verdict.verdict import Certificate
+
+
+def about_convergence(problem: Problem, content: Mapping[str, Any]) -> Certificate:
+    """The certificate for a closed set and a ranking function; `Unsupported` where nothing fits."""
+    closed, target = without_target(problem)
+    if isinstance(problem.policy, ShieldedPolicy):
+        raise Unsupported("convergence is claimed of programs, not of what a shield permits")
+    data: dict[str, Any] = dict(about_sets(closed, content).content)
+    ranking = content["ranking"]
+    data["claim"] = {**data["claim"], "kind": "convergence", "target": written(target)}
+    data["ranking"] = {
+        "function": written(ranking["function"]),
+        "least": exact(ranking["least"]),
+        "drift": exact(ranking["drift"]),
+        "cases": ranking["cases"],
+    }
+    return Certificate("convergence", data)
+
+
+def is_about_convergence(content: Mapping[str, Any], problem: Problem) -> bool:
+    """Is this a certificate about exactly this problem?"""
+    try:
+        closed, target = without_target(problem)
+        claim = content["claim"]
+        same = json.loads(json.dumps(written(target))) == claim["target"]
+        return bool(
+            same
+            and claim["kind"] == "convergence"
+            and not isinstance(problem.policy, ShieldedPolicy)
+            and is_about_sets({**content, "claim": {"kind": "barrier", "system": claim["system"]}}, closed)
+        )
+    except (Unsupported, TypeError, KeyError):
+        return False
