@@ -37,6 +37,7 @@ class Shielded(gymnasium.Wrapper[Any, Any, Any, Any]):
         if not isinstance(env.action_space, gymnasium.spaces.Box):
             raise TypeError("a shield of controls needs an action space that is a Box")
         self.decide, self.state_of = step, state_of
+        self.dtype, self.shape = env.action_space.dtype, env.action_space.shape
         self.state: tuple[float, ...] | None = None
         self.counts = {"steps": 0, "interventions": 0, "outside": 0}
 
@@ -50,10 +51,9 @@ class Shielded(gymnasium.Wrapper[Any, Any, Any, Any]):
         """Apply the action, or what the shield puts in its place."""
         if self.state is None:
             raise RuntimeError("reset the environment first")
-        space = self.env.action_space
-        proposed = tuple(float(v) for v in np.ravel(action))
+        proposed = _numbers(action)
         values, intervened = self.decide(self.state, proposed)
-        applied = np.asarray(values, dtype=space.dtype).reshape(space.shape)
+        applied = np.array(values, dtype=self.dtype).reshape(self.shape)
         observation, reward, terminated, truncated, info = self.env.step(applied)
         self.state = self._state(observation)
         self.counts["steps"] += 1
@@ -63,7 +63,11 @@ class Shielded(gymnasium.Wrapper[Any, Any, Any, Any]):
         return observation, reward, terminated, truncated, {**info, "shield": told}
 
     def _state(self, observation: Any) -> tuple[float, ...]:
-        return tuple(float(v) for v in (np.ravel if self.state_of is None else self.state_of)(observation))
+        return _numbers(observation if self.state_of is None else self.state_of(observation))
+
+
+def _numbers(values: Any) -> tuple[float, ...]:
+    return tuple(np.asarray(values, dtype=np.float64).ravel().tolist())
 
 
 class Masked(gymnasium.Wrapper[Any, Any, Any, Any]):

@@ -19,7 +19,7 @@ from scipy import linalg
 from surefoot.encode.barrier import System, conjunctions, polynomial_of
 from surefoot.engines.barrier.sampled import evaluated, sampled
 from surefoot.problem.term import Const, Term, Var
-from surefoot.query.polynomial import variable
+from surefoot.query.polynomial import Polynomial, variable
 from surefoot.work.budget import Budget
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -126,7 +126,7 @@ def imitated(system: System, starts: Sequence[Range], oracle: Oracle) -> Gain:
 def cost(system: System, gain: Gain, starts: Sequence[Range]) -> float:
     """The mean of what states and controls cost along runs; unsafe states cost much more."""
     generator, moving = np.random.default_rng(1), sampled(system, tuple(Const(0) for _ in system.controls))
-    states, total = _drawn(starts, generator), 0.0
+    states, total, is_unsafe = _drawn(starts, generator), 0.0, unsafe_states(system)
     widths = np.array([max(float(b - a), 1e-3) for a, b in system.initial])
     for _ in range(STEPS):
         wanted = states @ gain.matrix.T + gain.offset
@@ -134,7 +134,7 @@ def cost(system: System, gain: Gain, starts: Sequence[Range]) -> float:
         states = moving.moved(states, moving.drawn(RUNS, generator), actions)
         if not np.all(np.isfinite(states)) or np.abs(states).max() > 1e6:
             return float("inf")
-        total += float(np.mean((states / widths) ** 2)) + UNSAFE * float(np.mean(is_unsafe(system, states)))
+        total += float(np.mean((states / widths) ** 2)) + UNSAFE * float(np.mean(is_unsafe(states)))
         total += SATURATED * float(np.mean(actions != wanted))
     return total / STEPS
 
@@ -142,25 +142,34 @@ def cost(system: System, gain: Gain, starts: Sequence[Range]) -> float:
 def fails(system: System, gain: Gain, starts: Sequence[Range]) -> bool:
     """Does a simulated run from these starts become unsafe? Then no set of this rule contains them all."""
     generator, moving = np.random.default_rng(2), sampled(system, tuple(Const(0) for _ in system.controls))
-    states = _drawn(starts, generator)
+    states, is_unsafe = _drawn(starts, generator), unsafe_states(system)
     for _ in range(STEPS // 2):
-        if not np.all(np.isfinite(states)) or bool(np.any(is_unsafe(system, states))):
+        if not np.all(np.isfinite(states)) or bool(np.any(is_unsafe(states))):
             return True
         actions = moving.clipped(states @ gain.matrix.T + gain.offset)
         states = moving.moved(states, moving.drawn(RUNS, generator), actions)
     return False
 
 
-def is_unsafe(system: System, states: Floats) -> NDArray[np.bool_]:
+def unsafe_states(system: System) -> Callable[[Floats], NDArray[np.bool_]]:
+    """Which of many states are unsafe; the polynomials are made once."""
     names = {n: variable(i, len(system.variables)) for i, n in enumerate(system.variables)}
-    found = np.zeros(len(states), dtype=bool)
-    for case in conjunctions(system.unsafe):
-        inside = np.ones(len(states), dtype=bool)
-        for left, right in case:
-            gap = polynomial_of(right, names, len(names), system.rounded)
-            inside &= evaluated(gap - polynomial_of(left, names, len(names), system.rounded), states) >= 0
-        found |= inside
-    return found
+
+    def of(term: Term) -> Polynomial:
+        return polynomial_of(term, names, len(names), system.rounded)
+
+    cases = [[of(right) - of(left) for left, right in case] for case in conjunctions(system.unsafe)]
+
+    def is_unsafe(states: Floats) -> NDArray[np.bool_]:
+        found = np.zeros(len(states), dtype=bool)
+        for gaps in cases:
+            inside = np.ones(len(states), dtype=bool)
+            for gap in gaps:
+                inside &= evaluated(gap, states) >= 0
+            found |= inside
+        return found
+
+    return is_unsafe
 
 
 def improved(system: System, gain: Gain, starts: Sequence[Range], budget: Budget) -> Gain:
