@@ -21,7 +21,7 @@ from surefoot.engines.predicates.tabulated import boxes
 from surefoot.problem.environment import Array, Component, Edge, Environment, Int, Outcome, Update, Variable
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.problem.term import Term, Var, equal
+from surefoot.problem.term import Term, Var, disjunction, equal
 from surefoot.run import verify
 from surefoot.verdict.verdict import Certificate, Holds, Proved
 from surefoot.work.budget import Budget
@@ -66,7 +66,7 @@ def test_a_map_read_at_a_variable_index_is_proved(driving: dict[str, Any]) -> No
     assert not is_about_graph(changed, problem, {})
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(12))
 def test_what_holds_of_random_networks_is_accepted(seed: int) -> None:
     problem = automata_network(seed)
     for engine in (Predicates(), Predicates(predicates(seed, problem), fixed=True)):
@@ -219,20 +219,20 @@ def about(problem: Problem) -> Any:
 
 
 def test_where_refinement_is_given_up_all_reachable_states_are_looked_at() -> None:
-    problem = race(SMALL, ALONG, slow_driver(), speed=1)
-    result = verify(problem, Predicates(max_predicates=0), Budget(60))
+    result = verify(automata_network(4), Predicates(max_predicates=0), Budget(60))
     assert isinstance(result.verdict, Proved)
     assert "closed" not in result.verdict.certificate.content
 
 
-def test_thousands_of_listed_starts() -> None:
-    """Starts are read off a long list, not found by trying every state."""
-    cells = [(x, y, dx, 0) for x in range(1, 3) for y in (1, 2) for dx in (0, 1)]
-    starts = [s for s in cells if not (s[0] == 2 and s[1] == 2)]
-    problem = race(SMALL, starts * 20, slow_driver(), speed=1)
-    content = about_graph(problem)
-    assert isinstance(content, Certificate)
-    found = check(dict(content.content))
-    alone = about_graph(race(SMALL, starts, slow_driver(), speed=1))
-    assert isinstance(alone, Certificate)
-    assert found == check(dict(alone.content))
+def test_many_listed_starts() -> None:
+    """Starts are read off a long list, not found by trying every state; none is left out."""
+    x = Var("x")
+    up = Edge("here", None, x < 9, outcomes=(Outcome(updates=(Update(x, x + 1),)),))
+    for listed in (range(0, 200, 2), range(0, 400, 2)):
+        start = disjunction(tuple(equal(x, value) for value in listed))
+        parts = (Component("c", (up,), ("here",), ("here",)),)
+        world = Environment("up", (Variable("x", Int(0, 500)),), start, parts)
+        for bad, held in ((equal(x, listed[-1]), False), (equal(x, listed[-1] + 1), True)):
+            found = about_graph(Problem("up", world, None, Never(bad)))
+            assert isinstance(found, Certificate)
+            assert accepted(dict(found.content)) is held

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tests.engines.predicates.end_cells import SMALL, race, slow_driver
 from tests.engines.predicates.wide_systems import PLACE, braking
 from tests.laws.automata_networks import automata_network
 from tests.laws.brute_force import truth
@@ -62,7 +61,7 @@ def wider(problem: Problem) -> Problem:
     return replace(problem, environment=replace(problem.environment, initial=Var("x") >= 0))
 
 
-@pytest.mark.parametrize("seed", range(14))
+@pytest.mark.parametrize("seed", range(8))
 def test_no_start_is_sorted_wrongly(seed: int) -> None:
     problem = wider(automata_network(seed))
     found = sorted_by(problem, Asking(budget=Budget(60)))
@@ -78,21 +77,11 @@ def test_no_start_is_sorted_wrongly(seed: int) -> None:
     assert all(isinstance(g.verdict, Proved) and g.certified for g in found.of("proved"))
 
 
-@pytest.mark.parametrize("seed", [1, 2, 4])
+@pytest.mark.parametrize("seed", [2, 4])
 def test_splitting_finds_no_other_answers(seed: int) -> None:
     problem = wider(automata_network(seed))
     found = sorted_by(problem, Asking(Explicit(), Budget(60)), parts=40, by_table=False)
     compare(problem, found)
-
-
-def test_a_race_from_everywhere() -> None:
-    starts = [(x, y, dx, 0) for x in range(5) for y in (1, 2) for dx in (-1, 0, 1) if (x, y) != (3, 2)]
-    problem = race(SMALL, starts, slow_driver(), speed=1)
-    found = sorted_by(problem, Asking(budget=Budget(60)))
-    assert found.count == len(starts)
-    assert found.counted("proved")
-    assert found.counted("refuted")
-    assert compare(problem, found) == len(starts) - (found.counted("unknown") or 0)
 
 
 def test_starts_of_a_wide_system_are_split() -> None:
@@ -100,7 +89,7 @@ def test_starts_of_a_wide_system_are_split() -> None:
     problem = braking(PLACE > 905_000)
     start = (PLACE >= 904_000) & (PLACE <= 906_000) & equal(Var("speed"), 0)
     still = replace(problem, environment=replace(problem.environment, initial=start))
-    found = sorted_by(still, Asking((Predicates(), Bmc()), Budget(60)), parts=4)
+    found = sorted_by(still, Asking((Predicates(), Bmc()), Budget(60)), parts=2)
     assert found.of("refuted")
     assert found.stopped or found.of("proved")
     for group in found.of("refuted"):

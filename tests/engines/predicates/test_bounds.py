@@ -13,17 +13,17 @@ from tests.solve.markov.written import WHERE, one_of, problem
 from surefoot.engines.predicates import Predicates
 from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
 from surefoot.problem.network import dense
-from surefoot.problem.policy import NeuralPolicy
+from surefoot.problem.policy import Choose, NeuralPolicy, ShieldedPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Bound, Filter, Never, Optimise, Path, Probability
-from surefoot.problem.term import Const, Var, equal
+from surefoot.problem.term import TRUE, Const, Var, equal
 from surefoot.verdict.verdict import Exact, PerStart, Unknown
 from surefoot.work.budget import Budget
 
 GOAL, LOST = 2, 3
 
 
-@pytest.mark.parametrize("seed", range(1000, 1016))
+@pytest.mark.parametrize("seed", range(1000, 1010))
 def test_no_exact_value_is_outside(seed: int) -> None:
     for case in (process(seed), automata(seed)):
         assert "OUTSIDE" not in {word for _, _, word in compared(case)}
@@ -121,5 +121,9 @@ def test_objections() -> None:
         assert "any length" in str(engine.objection(replace(problem, property=Probability(path))))
     stalled = replace(problem, property=Probability(Path("F", Var("stalled"))))
     assert "variables and locations" in str(engine.objection(stalled))
+    assert isinstance(problem.policy, NeuralPolicy)
+    drawing = replace(problem.policy, choose=Choose.SAMPLE)
+    for policy in (drawing, ShieldedPolicy(drawing, TRUE, problem.policy)):
+        assert "do not draw" in str(engine.objection(replace(problem, policy=policy)))
     assert "`z`" in str(replace(engine, predicates=(Var("z") <= 3,)).objection(problem))
     assert engine.objection(replace(problem, property=Never(equal(x, 3)))) is None

@@ -28,7 +28,7 @@ from surefoot.engines.predicates.tabulated.partition import Ids, Partition, divi
 from surefoot.engines.predicates.tabulated.table import Table, size, tabulate
 from surefoot.errors import SurefootError
 from surefoot.problem.names import location_parts
-from surefoot.problem.policy import Choose, NeuralPolicy
+from surefoot.problem.policy import Choose, NeuralPolicy, Policy, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Probability
 from surefoot.problem.term import TRUE, Term, free_names
@@ -52,8 +52,8 @@ def objection(problem: Problem, given: Sequence[Term], most: int) -> str | None:
         return "predicates bounds probabilities of runs of any length, from the initial states"
     if wanted.over not in FOLDS:
         return f"predicates does not cover `{wanted.over}` over starts"
-    if isinstance(problem.policy, NeuralPolicy) and problem.policy.choose is Choose.SAMPLE:
-        return "predicates takes policies that do not draw"
+    if not _is_covered(problem.policy):
+        return "predicates bounds probabilities under networks that do not draw, and under plain programs"
     if problem.environment.controls:
         return "predicates takes policies that pick actions; this one sets controls"
     own = {v.name for v in problem.environment.variables}
@@ -75,6 +75,18 @@ def objection(problem: Problem, given: Sequence[Term], most: int) -> str | None:
     except SurefootError as error:
         return str(error)
     return None if size(model) <= most else f"predicates bounds probabilities of up to {most} states"
+
+
+def _is_covered(policy: Policy | None) -> bool:
+    match policy:
+        case None:
+            return True
+        case NeuralPolicy(choose=choose):
+            return choose is not Choose.SAMPLE
+        case ProgramPolicy(branches):
+            return all(isinstance(branch.then, str) for branch in branches)
+        case _:
+            return False
 
 
 def _reaching(problem: Problem) -> Problem:
