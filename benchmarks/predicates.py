@@ -36,7 +36,7 @@ from surefoot.verdict.artifact import AbstractGraph  # noqa: E402
 from surefoot.verdict.verdict import Holds, Unknown, Violated  # noqa: E402
 from surefoot.work.budget import Budget  # noqa: E402
 
-SECONDS = 1.0  # for one answer
+SECONDS = 4.0  # for one answer
 CONCLUSIVE = {"proved": "holds", "holds": "holds", "vacuous": "holds", "violated": "violated"}
 
 
@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--count", type=int, default=200, help="networks")
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--others", action="store_true", help="ask explicit, bmc and induction too")
-    parser.add_argument("--seconds", type=float, default=SECONDS, help="for one answer; default 1")
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="for one answer; default 4")
     given = parser.parse_args(arguments)
     agreed: Counter[tuple[str, str, bool]] = Counter()
     said: Counter[tuple[str, str, str]] = Counter()

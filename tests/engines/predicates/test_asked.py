@@ -12,10 +12,11 @@ from tests.laws.contradictions import answer
 
 from surefoot.certify.replay import replay
 from surefoot.engines.predicates import Predicates
+from surefoot.engines.predicates.asked.cubes import cubes
 from surefoot.problem.environment import Component, Edge, Environment, Int, Variable
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.problem.term import Const, Var, equal
+from surefoot.problem.term import Const, Var, conjunction, disjunction, equal
 from surefoot.verdict.artifact import AbstractGraph
 from surefoot.verdict.verdict import Holds, Unknown, Vacuous, Violated
 from surefoot.work.budget import Budget
@@ -136,3 +137,16 @@ def test_preconditions_that_go_on_for_ever_are_halved() -> None:
     assert isinstance(verdict, Holds)
     assert isinstance(verdict.artifact, AbstractGraph)
     assert len(verdict.artifact.predicates) < 12
+
+
+def test_alternatives_are_made_only_where_there_is_room_for_them() -> None:
+    """One of twelve is 0, all others are not: 2^12 * 12 alternatives if each condition is multiplied out."""
+    names = [Var(f"x{i}") for i in range(12)]
+    kinds = {v.name: Int(0, 9) for v in names}
+    one = [conjunction(tuple(equal(v, 0) if v is first else ~equal(v, 0) for v in names)) for first in names]
+    apart = conjunction(tuple(~equal(v, 5) | equal(v, 5) for v in names))
+    assert len(cubes(disjunction(tuple(one)), kinds)) == 12
+    assert cubes(Var("x0") >= 10, kinds) == ()
+    fixed = conjunction(tuple(equal(v, 3) for v in names))
+    assert len(cubes(apart & disjunction(tuple(one)) & fixed, kinds)) == 0
+    assert len(cubes(apart & fixed, kinds)) == 1

@@ -64,7 +64,7 @@ class JaniModel:
 def read_jani(path: str | Path, constants: Mapping[str, Given] | None = None) -> JaniModel:
     """The model in a file; `constants` give values to those that the file leaves open, or replace them."""
     try:
-        model = _model(read_document(Path(path)), constants or {})
+        model = model_of(read_document(Path(path)), constants or {})
     except SurefootError as error:
         raise _on_one_line(error, Path(path)) from None
     refused = {name: _on_one_line(error, Path(path)) for name, error in model.refused.items()}
@@ -81,7 +81,8 @@ def _line(text: str) -> str:
     return "".join(c if c.isprintable() else f"\\u{{{ord(c):x}}}" for c in text)
 
 
-def _model(top: Node, given: Mapping[str, Given]) -> JaniModel:
+def model_of(top: Node, given: Mapping[str, Given]) -> JaniModel:
+    """The model of a document that is read already; errors carry the path of the value, not a file."""
     if isinstance(top.value, list) or (isinstance(top.value, dict) and "automata" not in top.value):
         top.fail("this is not a JANI model: it has no `automata`", "give a model")
     if isinstance(top.value, dict) and "plugins" in top.value:

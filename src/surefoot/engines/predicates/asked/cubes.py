@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import product
+from math import prod
 from typing import TypeAlias
 
 from surefoot.encode.interval import Kinds, Scalar
@@ -20,7 +21,7 @@ from surefoot.problem.term import Apply, Const, Op, Term, Var
 from surefoot.query.formula import All, AnyOf, Atom, Formula, Relation, all_of, any_of, holds, normal, sharpen
 from surefoot.query.linear import Linear, constant, linearise, minus, not_linear, plus, scaled, variable
 
-MOST = 4096  # alternatives of one condition
+MOST = 16_384  # alternatives of one condition
 Ends: TypeAlias = tuple[Fraction | None, Fraction | None]
 Cases: TypeAlias = list[tuple[Formula, Linear]]
 
@@ -179,19 +180,37 @@ def _extreme(first: Cases, second: Cases, least: bool, matching: bool = False) -
 
 def of_formula(whole: Formula, kinds: Kinds) -> tuple[Cube, ...]:
     """Multiplied out; what is contradictory is dropped on the way."""
+    return tuple(_inside(whole, EVERYTHING, kinds))
+
+
+def _inside(whole: Formula, cube: Cube, kinds: Kinds) -> list[Cube]:
+    """The alternatives within a cube, each made only where what came before leaves room for it."""
     match whole:
         case Atom():
-            made = joined(EVERYTHING, cube_of((whole,)), kinds)
-            return () if made is None else (made,)
+            made = joined(cube, cube_of((whole,)), kinds)
+            return [] if made is None else [made]
         case AnyOf(parts):
-            found = [c for p in parts for c in of_formula(p, kinds)]
+            found = [c for p in parts for c in _inside(p, cube, kinds)]
         case All(parts):
-            found = [EVERYTHING]
-            for part in sorted(parts, key=lambda p: isinstance(p, AnyOf)):
-                found = meet(found, of_formula(part, kinds), kinds)
+            found = [cube]
+            for part in sorted(parts, key=_alternatives):
+                found = [c for f in found for c in _inside(part, f, kinds)]
+                if len(found) > MOST:
+                    break
     if len(found) > MOST:
         raise Unsupported("a condition has too many cases for predicate abstraction")
-    return tuple(found)
+    return found
+
+
+def _alternatives(whole: Formula) -> int:
+    """How many there are if none contradicts itself."""
+    match whole:
+        case AnyOf(parts):
+            return sum(map(_alternatives, parts))
+        case All(parts):
+            return prod(map(_alternatives, parts))
+        case _:
+            return 1
 
 
 def meet(first: Sequence[Cube], second: Sequence[Cube], kinds: Kinds) -> list[Cube]:
@@ -235,6 +254,8 @@ def joined(first: Cube, second: Cube, kinds: Kinds) -> Cube | None:
         high = above if high is None else high if above is None else min(high, above)
         if low is not None and high is not None and low > high:
             return None
+        if _beyond(low, high, kinds[name]):
+            return None
         if low is not below or high is not above:
             box[name] = (low, high)
             changed.add(name)
@@ -245,6 +266,14 @@ def joined(first: Cube, second: Cube, kinds: Kinds) -> Cube | None:
         [r for r in first.rows if any(n in changed for n, _ in r.linear.coefficients)] if changed else []
     )
     return None if any(_impossible(row, made, kinds) for row in (*new, *doubtful)) else made
+
+
+def _beyond(low: Fraction | None, high: Fraction | None, kind: Scalar) -> bool:
+    """Has no value of this kind these bounds?"""
+    least, most = _range(kind)
+    return (low is not None and most is not None and low > most) or (
+        high is not None and least is not None and high < least
+    )
 
 
 def _impossible(row: Atom, cube: Cube, kinds: Kinds) -> bool:

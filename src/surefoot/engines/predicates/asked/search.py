@@ -67,7 +67,7 @@ class Search:
         return found
 
     def _waves(self, found: Reached, budget: Budget, to_the_end: bool) -> None:
-        found.starts = self._starts()
+        found.starts = self.abstract_starts()
         wave = list(found.starts)
         for key in wave:
             found.before[key], found.distance[key] = None, 0
@@ -88,7 +88,8 @@ class Search:
             wave = after
         found.complete = not wave and not budget.spent()
 
-    def _starts(self) -> list[Key]:
+    def abstract_starts(self) -> list[Key]:
+        """Where the abstraction begins."""
         expansion, components = self.expansion, self.dynamics.problem.environment.components
         if self.starts is not None:
             return list(dict.fromkeys(expansion.key(p) for p in self.starts))

@@ -1,0 +1,67 @@
+"""The sizes that PlaJA's regression tests expect of policy predicate abstraction, beside those found here.
+
+    python -m benchmarks.plaja FOLDER
+
+FOLDER holds PlaJA's test instances. Every question is asked with the predicates of its file, unrefined;
+transitions are counted once for each pair of abstract states, as there. Exit 1 if a number differs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):  # before numpy is imported
+    os.environ.setdefault(_name, "1")
+
+from surefoot.engines.predicates import Predicates  # noqa: E402
+from surefoot.formats.plaja import Question, read_questions  # noqa: E402
+from surefoot.verdict.artifact import AbstractGraph  # noqa: E402
+from surefoot.work.budget import Budget  # noqa: E402
+
+BLOCKS = "icaps22/blocksworld"
+ASKED = "additional_properties/safety_verification/cost05"
+SIX = (
+    f"{BLOCKS}/models/cost05/blocksworld_6_5.jani",
+    f"{BLOCKS}/{ASKED}/blocksworld_6_5/compact_starts_cost_predicates_afterwards/learned_cost05_non_terminal/"
+    "pa_compact_starts_cost_predicates_afterwards_blocksworld_6_5_32_32.jani",
+)
+# Of ppa_blocks_6_cost, by the number of predicates: starts, reachable states, transitions, unsafe states.
+EXPECTED = {43: (171, 433, 1005, 0), 49: (202, 349, 738, 0)}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("folder", type=Path, help="with PlaJA's test instances")
+    parser.add_argument("--seconds", type=float, default=600.0, help="for one question")
+    given = parser.parse_args(arguments)
+    differ = 0
+    print("predicates  expected (starts, reachable, transitions, unsafe)  found  CPU seconds")
+    for question in read_questions(*(given.folder / part for part in SIX)).values():
+        begun = time.process_time()
+        found = sizes(question, given.seconds)
+        expected = EXPECTED[len(question.predicates)]
+        differ += found != expected
+        print(
+            f"{len(question.predicates)}  {expected}  {found}  {time.process_time() - begun:.1f}", flush=True
+        )
+    return 1 if differ else 0
+
+
+def sizes(question: Question, seconds: float) -> tuple[int, int, int, int] | None:
+    """None: not all of the abstraction could be built in that time."""
+    verdict = Predicates(question.predicates, fixed=True).check(question.problem, Budget(seconds))
+    graph = getattr(verdict, "artifact", None)
+    if not isinstance(graph, AbstractGraph) or not graph.complete:
+        return None
+    pairs = {(source, target) for source, _, target in graph.edges}
+    starts, unsafe = sum(s.start for s in graph.states), sum(s.unsafe for s in graph.states)
+    return starts, len(graph.states), len(pairs), unsafe
+
+
+if __name__ == "__main__":
+    sys.exit(main())

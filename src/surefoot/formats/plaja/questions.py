@@ -1,0 +1,182 @@
+"""PlaJA's property `PA`: can `reach` be reached from `start` under a policy? With predicates to abstract by.
+
+A question stands among the properties of a model or in a file beside it; `start`, `reach` and `predicates`
+may be files of their own, `file` names the wiring of the policy. The start states are those of the condition
+or list, and the initial state of the model; without `reach` only the abstraction is asked for. The model is
+read once more with these starts, so that every condition is read as any other of a JANI model is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from surefoot.errors import InvalidProblem, SurefootError, Unsupported
+from surefoot.formats.jani.declarations import Given
+from surefoot.formats.jani.document import Node, read_document
+from surefoot.formats.jani.reader import JaniModel, model_of
+from surefoot.formats.jani2nnet import read_jani2nnet, wired_to
+from surefoot.formats.policy_file import load_policy
+from surefoot.problem.policy import NeuralPolicy
+from surefoot.problem.problem import Problem
+from surefoot.problem.property import Never
+from surefoot.problem.term import Term
+
+Json: TypeAlias = Any
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    problem: Problem
+    predicates: tuple[Term, ...]
+    files: tuple[Path, ...]  # that were read besides the model
+
+
+def read_questions(
+    path: Path, questions: Path | None = None, constants: Mapping[str, Given] | None = None
+) -> dict[str, Question]:
+    """All questions with the operator `PA`, by name."""
+    where = questions or path
+    model = _document(path)
+    found: dict[str, Question] = {}
+    for entry in _document(where).get("properties", []):
+        asked = entry.get("expression", {}) if isinstance(entry, dict) else {}
+        if isinstance(asked, dict) and asked.get("op") == "PA":
+            name = str(entry.get("name"))
+            try:
+                found[name] = _question(model, name, asked, where, constants or {})
+            except SurefootError as error:
+                raise error.at(f"{where}: `{name}`") from None
+    return found
+
+
+def _document(path: Path) -> dict[str, Json]:
+    try:
+        top = read_document(path).value
+    except SurefootError as error:
+        raise error.at(str(path)) from None
+    if not isinstance(top, dict):
+        raise InvalidProblem("an object is needed here", fix="write { … }", where=str(path))
+    return top
+
+
+def _question(
+    model: dict[str, Json], name: str, asked: dict[str, Json], where: Path, constants: Mapping[str, Given]
+) -> Question:
+    files: list[Path] = [] if where.suffix != ".jani" else [where]
+
+    def inlined(value: Json) -> Json:
+        if isinstance(value, dict) and set(value) == {"file"}:
+            files.append(where.parent / str(value["file"]))
+            try:
+                value = read_document(files[-1]).value
+            except SurefootError as error:
+                raise error.at(str(files[-1])) from None
+        return _plain(value)
+
+    given = inlined(asked.get("predicates", []))
+    if not isinstance(given, list):
+        raise InvalidProblem("a list of predicates is needed", fix="write [ … ]")
+    reach = inlined(asked["reach"]) if "reach" in asked else {"op": "state-condition", "exp": False}
+    conditions = [reach, *({"op": "state-condition", "exp": p} for p in given)]
+    document = dict(model)
+    document["properties"] = [
+        {"name": str(number), "expression": {"op": "PA", "reach": condition}}
+        for number, condition in enumerate(conditions)
+    ]
+    if "start" in asked:
+        document |= _started(model, inlined(asked["start"]))
+    read = model_of(Node(document), constants)
+    for error in read.refused.values():
+        raise error
+    terms = [p.bad for p in read.properties.values() if isinstance(p, Never)]
+    policy = _policy(read, where.parent / str(asked["file"]), files) if "file" in asked else None
+    problem = Problem(f"{read.name}/{name}", read.environment, policy, Never(terms[0]))
+    return Question(problem, tuple(terms[1:]), tuple(files))
+
+
+def _plain(value: Json) -> Json:
+    """Without `let` that declares nothing."""
+    if isinstance(value, list):
+        return [_plain(v) for v in value]
+    if not isinstance(value, dict):
+        return value
+    if value.get("op") == "let":
+        if value.get("variables"):
+            raise Unsupported("`let` is not supported", fix="write the values where they are used")
+        return _plain(value["expression"])
+    return {key: _plain(v) for key, v in value.items()}
+
+
+def _started(model: dict[str, Json], start: Json) -> dict[str, Json]:
+    """Variables and restriction of a model that starts there, or where it did before."""
+    first = {
+        v["name"]: v["initial-value"]
+        for v in model.get("variables", [])
+        if "initial-value" in v and not v.get("transient") and not _is_array(v)
+    }
+    match start:
+        case {"op": "state-condition"}:
+            _check_places(model, start.get("locations", []))
+            several = [start.get("exp", True)]
+        case {"op": "states-values", "values": [*states]}:
+            several = [_state(first | {v["var"]: v["value"] for v in s["variables"]}) for s in states]
+        case _:
+            raise Unsupported(
+                "such start states are not supported", fix="use `state-condition` or `states-values`"
+            )
+    variables = [
+        {k: v for k, v in entry.items() if k != "initial-value" or entry["name"] not in first}
+        for entry in model.get("variables", [])
+    ]
+    starts = _tree("∨", [*several, _state(first)])
+    if "restrict-initial" in model:
+        raise Unsupported(
+            "other starts of a model with `restrict-initial` are not supported", fix="leave it out"
+        )
+    return {"variables": variables, "restrict-initial": {"exp": starts}}
+
+
+def _is_array(variable: dict[str, Json]) -> bool:
+    return isinstance(variable["type"], dict) and variable["type"].get("kind") == "array"
+
+
+def _state(values: Mapping[str, Json]) -> Json:
+    return _tree("∧", [_same(name, value) for name, value in values.items()])
+
+
+def _same(name: str, value: Json) -> Json:
+    if isinstance(value, bool):
+        return name if value else {"op": "¬", "exp": name}
+    return {"op": "=", "left": name, "right": value}
+
+
+def _tree(operator: str, parts: Sequence[Json]) -> Json:
+    """All parts in a tree that is as low as it can be: thousands of them are not nested deeply."""
+    if len(parts) < 2:
+        return parts[0] if parts else operator == "∧"
+    half = len(parts) // 2
+    return {"op": operator, "left": _tree(operator, parts[:half]), "right": _tree(operator, parts[half:])}
+
+
+def _check_places(model: dict[str, Json], places: Sequence[Json]) -> None:
+    automata = {a["name"]: a for a in model["automata"]}
+    for place in places:
+        automaton = automata.get(place["automaton"])
+        if automaton is None or automaton["initial-locations"] != [place["location"]]:
+            raise Unsupported(
+                f"a start in `{place['location']}` is not supported", fix="start where the automaton starts"
+            )
+
+
+def _policy(model: JaniModel, path: Path, files: list[Path]) -> NeuralPolicy:
+    if path.suffix != ".jani2nnet":
+        raise Unsupported("a policy without its wiring is not supported", fix="name a .jani2nnet file")
+    described = read_jani2nnet(path)
+    network = path.parent / described.network
+    files += [path, network]
+    wiring = wired_to(model, described)
+    loaded = load_policy(network)
+    return NeuralPolicy(loaded.network, wiring.observe, wiring.actions, wiring.choose)

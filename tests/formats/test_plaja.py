@@ -1,0 +1,184 @@
+"""PlaJA's questions: starts as condition or list, policy, predicates, in one file or several."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from benchmarks.plaja import EXPECTED, SIX
+
+from surefoot.engines.predicates import Predicates
+from surefoot.engines.predicates.asked.search import begin
+from surefoot.engines.predicates.asked.ways import predicate
+from surefoot.engines.predicates.moves import dynamics
+from surefoot.errors import SurefootError
+from surefoot.formats.plaja import read_questions
+from surefoot.problem.meaning.simulate import initial_states
+from surefoot.problem.policy import Choose, NeuralPolicy
+from surefoot.problem.property import Never
+from surefoot.problem.show import show
+from surefoot.verdict.verdict import Holds, Violated
+from surefoot.work.budget import Budget
+
+COUNTER: dict[str, Any] = {
+    "jani-version": 1,
+    "name": "counter",
+    "type": "lts",
+    "actions": [{"name": "up"}, {"name": "down"}],
+    "variables": [
+        {
+            "name": "x",
+            "type": {"kind": "bounded", "base": "int", "lower-bound": 0, "upper-bound": 9},
+            "initial-value": 0,
+        },
+        {"name": "b", "type": "bool", "initial-value": False},
+    ],
+    "automata": [
+        {
+            "name": "a",
+            "locations": [{"name": "here"}],
+            "initial-locations": ["here"],
+            "edges": [
+                {
+                    "location": "here",
+                    "action": action,
+                    "guard": {"exp": {"op": op, "left": "x", "right": limit}},
+                    "destinations": [
+                        {
+                            "location": "here",
+                            "assignments": [{"ref": "x", "value": {"op": "+", "left": "x", "right": by}}],
+                        }
+                    ],
+                }
+                for action, op, limit, by in (("up", "<", 9, 1), ("down", ">", 0, -1))
+            ],
+        }
+    ],
+    "system": {
+        "elements": [{"automaton": "a"}],
+        "syncs": [{"synchronise": ["up"]}, {"synchronise": ["down"]}],
+    },
+}
+NETWORK = "1,1,2,2,\n1,2,\n0,\n0,\n9,\n0,0,\n1,1,\n-1,\n1,\n5,\n-4,\n"  # up below 5
+WIRING = {
+    "file": "net.nnet",
+    "elements": [],
+    "input": [{"automaton": None, "name": "x"}],
+    "output": ["up", "down"],
+}
+
+
+def at_least(limit: int) -> dict[str, Any]:
+    return {"op": "≤", "left": limit, "right": "x"}
+
+
+def written(folder: Path, **asked: Any) -> Path:
+    (folder / "counter.jani").write_text(json.dumps(COUNTER), "utf-8")
+    (folder / "net.nnet").write_text(NETWORK, "utf-8")
+    (folder / "net.jani2nnet").write_text(json.dumps(WIRING), "utf-8")
+    question = {"name": "q", "expression": {"op": "PA", **asked}}
+    (folder / "asked.jani").write_text(json.dumps({"properties": [question]}), "utf-8")
+    return folder / "asked.jani"
+
+
+REACH = {"op": "state-condition", "exp": at_least(8)}
+
+
+def starts_of(folder: Path, **asked: Any) -> set[tuple[int, bool]]:
+    question = read_questions(folder / "counter.jani", written(folder, reach=REACH, **asked))["q"]
+    return {(s["x"], s["b"]) for s in initial_states(question.problem.environment, 100)}
+
+
+def test_starts_are_a_condition_or_a_list_and_the_initial_state(tmp_path: Path) -> None:
+    wrapped = {"op": "let", "variables": [], "expression": {"op": "=", "left": "x", "right": 4}}
+    place = {"automaton": "a", "index": 0, "location": "here"}
+    condition = {"op": "state-condition", "exp": wrapped, "locations": [place]}
+    assert starts_of(tmp_path, start=condition) == {(0, False), (4, False), (4, True)}
+    values = [{"variables": [{"var": "x", "value": v}]} for v in (3, 7)]
+    assert starts_of(tmp_path, start={"op": "states-values", "values": values}) == {
+        (0, False),
+        (3, False),
+        (7, False),
+    }
+    assert starts_of(tmp_path) == {(0, False)}
+
+
+def test_files_beside_the_question_are_read(tmp_path: Path) -> None:
+    (tmp_path / "reach.jani").write_text(json.dumps(REACH), "utf-8")
+    (tmp_path / "some.jani").write_text(json.dumps([at_least(2), "b"]), "utf-8")
+    path = written(
+        tmp_path, reach={"file": "reach.jani"}, predicates={"file": "some.jani"}, file="net.jani2nnet"
+    )
+    question = read_questions(tmp_path / "counter.jani", path)["q"]
+    assert [show(p) for p in question.predicates] == ["2 <= x", "b"]
+    assert isinstance(question.problem.policy, NeuralPolicy)
+    assert question.problem.policy.choose is Choose.ARGMAX
+    assert {p.name for p in question.files} == {
+        "asked.jani",
+        "reach.jani",
+        "some.jani",
+        "net.jani2nnet",
+        "net.nnet",
+    }
+    assert isinstance(Predicates().check(question.problem, Budget(20)), Holds)
+    free = read_questions(tmp_path / "counter.jani", written(tmp_path, reach=REACH))["q"]
+    assert isinstance(Predicates().check(free.problem, Budget(20)), Violated)
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"start": {"op": "sampled"}}, "such start states are not supported"),
+        ({"file": "net.nnet"}, "a policy without its wiring"),
+        ({"predicates": {"file": "none.jani"}}, "none.jani"),
+        ({"predicates": 3}, "a list of predicates is needed"),
+        ({"reach": {"op": "state-condition", "exp": "y"}}, "y"),
+        (
+            {"start": {"op": "state-condition", "locations": [{"automaton": "a", "location": "there"}]}},
+            "a start in `there`",
+        ),
+        ({"reach": {"op": "state-condition", "exp": {"op": "let", "variables": ["v"]}}}, "`let`"),
+    ],
+)
+def test_what_is_not_read_is_said(tmp_path: Path, asked: dict[str, Any], words: str) -> None:
+    path = written(tmp_path, **{"reach": REACH, **asked})
+    with pytest.raises(SurefootError) as error:
+        read_questions(tmp_path / "counter.jani", path)
+    assert words in str(error.value)
+    assert "`q`" in str(error.value)
+
+
+INSTANCES = {
+    "for_nn_sat": 2,
+    "for_pa": 1,
+    "for_pa2": 1,
+    "for_pa_cegar": 3,
+    "for_pa_cegar2": 2,
+    "for_pa_cegar3": 2,
+    "for_ppa_simple": 1,
+    "for_solution_enumerator": 1,
+    "for_to_z3": 1,
+}
+
+
+@pytest.mark.shared_data
+@pytest.mark.parametrize(("name", "count"), INSTANCES.items())
+def test_the_questions_of_the_instances_load(shared_data: Path, name: str, count: int) -> None:
+    found = read_questions(shared_data / "jani" / "plaja" / f"{name}.jani")
+    assert len(found) == count
+    assert all(isinstance(q.problem.property, Never) for q in found.values())
+
+
+@pytest.mark.shared_data
+def test_blocksworld_has_the_abstract_starts_that_its_tests_expect(shared_data: Path) -> None:
+    """The whole abstractions are built by `python -m benchmarks.plaja`."""
+    questions = read_questions(*(shared_data / "jani" / "plaja" / part for part in SIX))
+    question = next(q for q in questions.values() if len(q.predicates) == 43)
+    model = dynamics(question.problem)
+    search = begin(model, frozenset(), Budget(100))
+    assert len(search.expansion.ways) - search.expansion.moves == 203  # alternatives of the start condition
+    for term in question.predicates:
+        search.expansion.add(predicate(model, term, model.expanded(term)))
+    assert len(search.abstract_starts()) == EXPECTED[43][0]
