@@ -58,7 +58,7 @@ COUNTER: dict[str, Any] = {
     ],
     "system": {
         "elements": [{"automaton": "a"}],
-        "syncs": [{"synchronise": ["up"]}, {"synchronise": ["down"]}],
+        "syncs": [{"synchronise": ["up"], "result": "up"}, {"synchronise": ["down"], "result": "down"}],
     },
 }
 NETWORK = "1,1,2,2,\n1,2,\n0,\n0,\n9,\n0,0,\n1,1,\n-1,\n1,\n5,\n-4,\n"  # up below 5
@@ -112,7 +112,7 @@ def test_files_beside_the_question_are_read(tmp_path: Path) -> None:
         tmp_path, reach={"file": "reach.jani"}, predicates={"file": "some.jani"}, file="net.jani2nnet"
     )
     question = read_questions(tmp_path / "counter.jani", path)["q"]
-    assert [show(p) for p in question.predicates] == ["2 <= x", "b"]
+    assert [show(p) for p in question.predicates] == ["x >= 2", "b"]
     assert isinstance(question.problem.policy, NeuralPolicy)
     assert question.problem.policy.choose is Choose.ARGMAX
     assert {p.name for p in question.files} == {
