@@ -31,7 +31,7 @@ def _parts(term: Term) -> tuple[Term, ...]:
 
 
 def _split(term: Term) -> tuple[list[Term], tuple[Term, ...]]:
-    """Conjuncts, and the alternatives of the one disjunction among them."""
+    """Conjuncts, and the alternatives of the one disjunction among them, if there is one."""
     common: list[Term] = []
     several: list[tuple[Term, ...]] = []
     for part in _parts(term):
@@ -39,7 +39,9 @@ def _split(term: Term) -> tuple[list[Term], tuple[Term, ...]]:
             several.append(part.args)
         else:
             common.append(part)
-    return (common, several[0]) if len(several) == 1 else ([term], (Const(True),))
+    if len(several) > 1:
+        return [term], (Const(True),)
+    return common, several[0] if several else (Const(True),)
 
 
 def _values(dynamics: Dynamics, parts: list[Term]) -> list[int] | None:

@@ -34,14 +34,20 @@ class Run:
     tests: tuple[Tests, ...]
 
 
-def run(instance: Instance, configuration: str, cap: float, tell: Callable[[str], None]) -> Run:
-    """Build the reachable abstraction as a whole, unsafe or not, for at most `cap` seconds."""
+def run(
+    instance: Instance,
+    configuration: str,
+    cap: float,
+    tell: Callable[[str], None],
+    budget: Budget | None = None,
+) -> Run:
+    """Build the reachable abstraction as a whole, unsafe or not, for at most `cap` seconds or this budget."""
     problem = instance.problem()
     engine = Predicates(instance.given(), fixed=True, configuration=configuration)
     if configuration != DEFAULT and (why := engine.objection(problem)) is not None:
         raise Unsupported(why)
     begun = process_time()
-    verdict = engine.check(problem, Budget(cap, 0, tell))
+    verdict = engine.check(problem, budget or Budget(cap, 0, tell))
     own = process_time() - begun
     graph = getattr(verdict, "artifact", None)
     if not isinstance(graph, AbstractGraph):

@@ -25,7 +25,7 @@ def reachable_part(
     starts = starts_of(begun)
     parts = partition(begun, conditions)
     members = np.argsort(parts.cell, kind="stable")
-    first = np.searchsorted(parts.cell[members], np.arange(len(parts) + 1))
+    first = np.concatenate([[0], np.cumsum(np.bincount(parts.cell, minlength=len(parts)))])
     look = Looking(begun, budget)
     seen = np.zeros(len(parts), dtype=np.bool_)
     wave = np.unique(parts.cell[starts])

@@ -29,6 +29,7 @@ from surefoot.solve.native.cells.points import apart, evaluated
 from surefoot.work.budget import Budget
 
 Indices: TypeAlias = NDArray[np.int64]
+Picks: TypeAlias = Sequence[Mapping[str, Column]]  # values that the environment chooses
 Ordered: TypeAlias = list[tuple[bool, Term]]  # conjuncts, each with whether it depends on outputs
 CHUNK = 1 << 15
 MOST_STEPS = 20_000_000  # of all states together: about 400 megabytes
@@ -133,8 +134,10 @@ class Looking:
         self.looked = self.steps = 0
         dynamics = begun.dynamics
         self.orders = {id(s): in_order((s.guard, s.choice), dynamics.outputs) for s in dynamics.steps}
+        self.picked = {id(s): list(picks(dynamics, (s.guard, *s.after.values()))) for s in dynamics.steps}
         for case in (*dynamics.bad, *dynamics.trouble):
             self.orders[id(case)] = in_order((case,), dynamics.outputs)
+            self.picked[id(case)] = list(picks(dynamics, (case,)))
 
     def at(self, numbers: Indices) -> Indices:
         """Look at these states; returns where their steps lead."""
@@ -145,7 +148,8 @@ class Looking:
                 raise OutOfTime
             self.budget.progress(f"predicates: {self.looked} of {len(self.begun)} states looked at")
             some = numbers[first : first + CHUNK]
-            look = Look(dynamics, of_numbers(dynamics, dynamics.scalars, ranges, some), self.orders)
+            here = of_numbers(dynamics, dynamics.scalars, ranges, some)
+            look = Look(dynamics, here, self.orders, self.picked)
             for part in _edges(dynamics, ranges, look, some):
                 self.edges.append(part)
                 found.append(part[1])
@@ -191,8 +195,15 @@ def _column(kind: object, values: Indices, span: range) -> Column:
 class Look:
     """Conditions over some states; the network is evaluated in those alone where its outputs matter."""
 
-    def __init__(self, dynamics: Dynamics, here: Columns, orders: Mapping[int, Ordered]) -> None:
-        self.dynamics, self.size, self.orders = dynamics, here.size, orders
+    def __init__(
+        self,
+        dynamics: Dynamics,
+        here: Columns,
+        orders: Mapping[int, Ordered],
+        picked: Mapping[int, Picks] | None = None,
+    ) -> None:
+        """`picked`: what the environment may choose, by the identity of a step or condition, if it is known."""
+        self.dynamics, self.size, self.orders, self.picked = dynamics, here.size, orders, picked or {}
         self.low = np.full((len(dynamics.outputs), here.size), -np.inf)
         self.high = np.full((len(dynamics.outputs), here.size), np.inf)
         self.seen = np.zeros(here.size, dtype=np.bool_)
@@ -227,7 +238,7 @@ class Look:
         """States in which one of the conditions may hold, for some values that the environment chooses."""
         found = np.zeros(self.size, dtype=np.bool_)
         for case in cases:
-            for picked in picks(self.dynamics, (case,)):
+            for picked in self.picked.get(id(case)) or picks(self.dynamics, (case,)):
                 found[self.rows(self.orders[id(case)], picked)[1]] = True
         return found
 
@@ -291,7 +302,8 @@ def _edges(
     dynamics: Dynamics, ranges: tuple[range, ...], look: Look, numbers: Indices
 ) -> Iterator[tuple[Indices, Indices, NDArray[np.int32]]]:
     for number, step in enumerate(dynamics.steps):
-        for picked in picks(dynamics, (step.guard, *step.after.values())):
+        several = look.picked.get(id(step)) or picks(dynamics, (step.guard, *step.after.values()))
+        for picked in several:
             here, rows = look.rows(look.orders[id(step)], picked)
             if not rows.size:
                 continue

@@ -1,0 +1,73 @@
+"""The experiments of policy predicate abstraction: instances, and what the engine finds on them."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from tests.studies.end_cells import CRASHED, DRIVE, FINISHED, MOVED, Cell, abstract_states
+
+from surefoot.engines.predicates import Predicates
+from surefoot.studies.racetrack.abstraction import (
+    ABSTRACTIONS,
+    Instance,
+    halving,
+    predicate_order,
+    solvable,
+    starts,
+)
+from surefoot.studies.racetrack.abstraction_runs import MEASURES, run
+from surefoot.studies.racetrack.track import shipped_track
+from surefoot.verdict.artifact import AbstractGraph
+from surefoot.work.budget import Budget
+
+PLACES = {"drive": DRIVE, "moved": MOVED, "crashed": CRASHED, "finished": FINISHED}
+
+
+def test_halving_takes_every_bound_once_and_the_middle_first() -> None:
+    assert list(halving(0, 7)) == [4, 2, 6, 1, 5, 3, 7]
+    assert sorted(halving(-5, 39)) == list(range(-4, 40))
+    assert list(halving(3, 3)) == []
+
+
+def test_predicate_sets_begin_with_one_for_each_variable_and_grow() -> None:
+    order = predicate_order()
+    assert len(order) == len(set(order)) == 85
+    assert {str(p.args[1]) for p in order[:4]} == {  # type: ignore[union-attr]
+        f"Var(name='{n}')" for n in ("car_x", "car_y", "car_dx", "car_dy")
+    }
+
+
+def test_starts_are_different_and_can_reach_the_goal() -> None:
+    found = starts()
+    assert len(set(found)) == 1001
+    assert set(found) <= solvable(shipped_track("small"))
+
+
+def counted_states(graph: AbstractGraph) -> set[Cell]:
+    """The abstract states: a place, and how many bounds of each variable are met."""
+    names = [p.args[1].name for p in graph.predicates]  # type: ignore[union-attr]
+    found = set()
+    for state in graph.states:
+        met = Counter(name for name, value in zip(names, state.values, strict=True) if value)
+        counts = (met[n] for n in ("car_x", "car_y", "car_dx", "car_dy"))
+        found.add((PLACES[state.locations[0][1]], *counts))
+    return found
+
+
+@pytest.mark.parametrize(("width", "predicates", "count"), [(16, 20, 1), (64, 50, 1), (24, 40, 1001)])
+def test_abstract_states_are_those_of_all_states(width: int, predicates: int, count: int) -> None:
+    instance = Instance(width, predicates, count)
+    verdict = Predicates(instance.given(), fixed=True).check(instance.problem(), Budget(60))
+    graph = getattr(verdict, "artifact", None)
+    assert isinstance(graph, AbstractGraph)
+    assert graph.exact
+    assert counted_states(graph) == abstract_states(instance)
+
+
+def test_measures_of_a_figure() -> None:
+    runs = [run(i, "native", 60.0, lambda _: None) for i in (Instance(16, n, 1) for n in (5, 40, 85))]
+    assert MEASURES["share of instances that the default finishes, exactly"](runs) == 1.0
+    assert MEASURES["least rise of the number of abstract states over predicates"](runs) > 5
+    assert MEASURES["abstract states with all predicates, per most"](runs) < 0.2
+    assert {i.width for i in ABSTRACTIONS["pa-1"].instances} == {16, 24, 32, 64}
