@@ -67,8 +67,8 @@ def _panel(panel: LinePanel) -> list[str]:
     ]
     for value in ticks(*frame.across):
         parts.append(_text(frame.x(value), HEIGHT - BOTTOM + 15, f"{value:g}", size=10, anchor="middle"))
-    for value in ticks(*frame.along, whole=panel.logarithmic):
-        shown = f"{10**value:g}" if panel.logarithmic else f"{value:g}"
+    for value in ticks(*frame.along, whole=panel.logarithmic and high - low > 1.5):
+        shown = f"{10**value:.2g}" if panel.logarithmic else f"{value:g}"
         parts.append(_text(LEFT - 5, frame.y(value) + 4, shown, size=10, anchor="end"))
     for number, line in enumerate(panel.lines):
         parts += _line(line, panel, frame)

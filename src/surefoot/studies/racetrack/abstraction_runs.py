@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import nan
 from statistics import median
 from time import process_time
 from typing import TypeAlias
 
 from surefoot.engines.predicates import Predicates
-from surefoot.errors import InvalidProblem, Unsupported
+from surefoot.errors import Unsupported
 from surefoot.studies.racetrack.abstraction import AbstractionFigure, Instance
 from surefoot.verdict.artifact import AbstractGraph, Tests
 from surefoot.work.budget import Budget
@@ -61,7 +62,7 @@ def run(
 
 
 Runs: TypeAlias = Sequence[Run]
-Measured: TypeAlias = Callable[[Runs], float]
+Measured: TypeAlias = Callable[[Runs], float]  # not a number: nothing was finished that could tell
 
 
 def _native(runs: Runs) -> list[Run]:
@@ -91,38 +92,28 @@ def _growth(runs: Runs) -> float:
     return max(n / by[w, p, 101] for (w, p, s), n in by.items() if s == last)
 
 
-def _pairs(runs: Runs, first: str, second: str) -> list[tuple[Run, Run]]:
-    """Both configurations on the same instances, where both finished."""
-    ended = {(r.instance, r.configuration): r for r in runs if r.finished}
-    found = [
-        (ended[i, first], ended[i, second]) for i, name in ended if name == first and (i, second) in ended
-    ]
-    if not found:
-        raise InvalidProblem(
-            f"no instance was finished by both `{first}` and `{second}`", fix="give more time with --cap"
-        )
-    return found
+def _both(runs: Runs, first: str, second: str) -> list[tuple[Run, Run]]:
+    """Both configurations on the same instances."""
+    by = {(r.instance, r.configuration): r for r in runs}
+    return [(by[i, first], by[i, second]) for i, name in by if name == first and (i, second) in by]
 
 
 def _precision(runs: Runs) -> float:
-    return max(a.states / b.states for a, b in _pairs(runs, "pa-marabou", DEFAULT))
+    ended = [(a, b) for a, b in _both(runs, "pa-marabou", DEFAULT) if a.finished and b.finished]
+    return max((a.states / b.states for a, b in ended), default=nan)
 
 
 def _in_order(runs: Runs, first: str, second: str) -> float:
     """In how many cases the first is not slower, where at least one of them finished."""
-    by = {(r.instance, r.configuration): r for r in runs}
-    pairs = [(by[i, first], by[i, second]) for i, name in by if name == first and (i, second) in by]
-    ended = [(a, b) for a, b in pairs if a.finished or b.finished]
-    if not ended:
-        raise InvalidProblem("no instance was finished", fix="give more time with --cap")
-    return sum(a.finished and (not b.finished or a.seconds <= b.seconds) for a, b in ended) / len(ended)
+    ended = [(a, b) for a, b in _both(runs, first, second) if a.finished or b.finished]
+    not_slower = [a.finished and (not b.finished or a.seconds <= b.seconds) for a, b in ended]
+    return sum(not_slower) / len(not_slower) if not_slower else nan
 
 
 def _ratio(runs: Runs) -> float:
     """Seconds of PA+BB(Marabou), finished or not, per second of the default: the median."""
-    by = {(r.instance, r.configuration): r for r in runs}
-    slow = "pa-bb-marabou"
-    return median(by[i, slow].seconds / by[i, DEFAULT].seconds for i, name in by if name == slow)
+    several = [a.seconds / b.seconds for a, b in _both(runs, "pa-bb-marabou", DEFAULT)]
+    return median(several) if several else nan
 
 
 MEASURES: Mapping[str, Measured] = {

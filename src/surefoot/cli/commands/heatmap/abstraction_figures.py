@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from importlib.resources import files
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -49,14 +50,14 @@ def drawn_abstractions(
                 "schema": 1,
                 "kind": "abstractions",
                 **documents[-1],
-                "claims": list(map(claim_facts, claims)),
+                "claims": list(map(_claim, claims)),
             }
             stem.with_suffix(".json").write_text(json.dumps(data, indent=1) + "\n", "utf-8")
             print(f"written: {stem}.svg, .json", file=sys.stderr)
         elif not as_json:
             print(_table(figure, runs))
     if as_json:
-        told = {"study": "racetrack", "figures": documents, "claims": list(map(claim_facts, checked))}
+        told = {"study": "racetrack", "figures": documents, "claims": list(map(_claim, checked))}
         print(json.dumps(told, indent=1))
     else:
         print(claims_text(checked))
@@ -85,7 +86,7 @@ def made_abstractions(
                     cap = how.seconds if configuration == DEFAULT else how.cap
                     known[key] = run(instance, configuration, cap, tell)
                 runs.append(known[key])
-        yield figure, runs, _checked(claims, figure, runs, len(several) > 1)
+        yield figure, runs, _checked(claims, figure, runs, set(figure.configurations) <= set(several))
 
 
 def _configurations(figure: AbstractionFigure, how: Making) -> list[str]:
@@ -109,6 +110,11 @@ def _checked(
 ) -> list[Checked]:
     wanted = {figure.name, f"{figure.name}, {PAPER}"} if all_there else {figure.name}
     return [judged(c, MEASURES[c.measure](runs)) for c in claims if c.figure in wanted]
+
+
+def _claim(checked: Checked) -> dict[str, Any]:
+    facts = claim_facts(checked)
+    return facts if isfinite(checked.measured) else {**facts, "measured": None}
 
 
 def _shown(instance: Instance) -> str:
