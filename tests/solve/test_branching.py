@@ -15,7 +15,7 @@ from surefoot.errors import SolverFailure
 from surefoot.network.exact import exact_outputs
 from surefoot.problem.environment import Bool, Int
 from surefoot.problem.network import Network, dense
-from surefoot.problem.term import Term, Var, equal
+from surefoot.problem.term import Const, Term, Var, equal
 from surefoot.query.query import NetworkCall, Quantity, Query, Sat, Undecided, Unsat, Why
 from surefoot.query.satisfies import satisfies
 from surefoot.solve.branching import Branch
@@ -133,6 +133,15 @@ def test_marabou_is_never_wrong_on_the_table(name: str) -> None:
         assert possible
         assert satisfies(query, answer.assignment) is None
     assert not (isinstance(answer, Unsat) and possible)
+
+
+@marabou
+def test_marabou_takes_bounds_that_are_one_number_rounded_in_two_ways() -> None:
+    """A declared bound and a comparison with the same number may differ by a rounding: no contradiction."""
+    for denominator in (3, 7, 49, 10**7 + 19):
+        third = Fraction(1, denominator)
+        query = Query((real("x", third, 1), real("z", 0, 1)), (X * 3 - Const(third * 3) <= 0, Var("z") >= X))
+        assert not isinstance(solve(Marabou(), query, seconds=20), Unsat)
 
 
 @pytest.mark.skipif(has_marabou, reason="maraboupy is there")

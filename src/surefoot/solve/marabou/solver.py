@@ -26,6 +26,7 @@ from surefoot.solve.protocol import Ask
 from surefoot.solve.remote import Question, remote_session
 
 MOST = 256  # alternatives of a query
+APART = 1e-9  # bounds that are further apart than this contradict each other
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +102,11 @@ def prepare(base: Query) -> Question:
 
 def _asked(query: Query, atoms: tuple[Atom, ...], seconds: float) -> Answer:
     made = program(query, atoms)
-    if any(low > high for low, high in zip(made.low, made.high, strict=True)):
-        return Unsat()
+    for variable, (low, high) in enumerate(zip(made.low, made.high, strict=True)):
+        if low > high:
+            if low - high > APART * (1 + abs(low)):
+                return Unsat()
+            made.low[variable] = made.high[variable] = high  # the same number, rounded in two ways
     word, values = _solve(made, seconds)
     if word == "unsat":
         return Unsat()

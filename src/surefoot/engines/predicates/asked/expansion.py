@@ -76,6 +76,7 @@ class Expansion:
     location_names: tuple[str, ...]
     tests: frozenset[str]
     leaves: bool = False  # successors are tested when they are complete, as in the paper
+    undecided: bool = False  # an exact test was left open, so that a step may be none
     predicates: list[Predicate] = field(default_factory=list)
     witnesses: dict[tuple[Key, int], list[Witness]] = field(default_factory=dict)
     known: dict[tuple[Key, int], frozenset[Key]] = field(default_factory=dict)
@@ -254,6 +255,7 @@ class Expansion:
                 possible[id(branch)] = branch
                 if exact and reply.point is not None:
                     self.found(branch.way, reply.point)
+                self.undecided |= exact and reply.point is None
         return list(possible.values())
 
     def _fix(self, branches: Sequence[Branch]) -> None:

@@ -135,7 +135,7 @@ def abstract_graph(
     )
     edges = tuple((number[s], label, number[t]) for s, label, t in reached.edges if t in number)
     tests = tuple(expansion.space.tests.values())
-    exact = {"exact"} <= expansion.tests
+    exact = {"exact"} <= expansion.tests and not expansion.undecided
     return AbstractGraph(
         shown, states, edges, "cells", exact, tests, tuple(refinements), complete=reached.complete
     )
