@@ -202,7 +202,7 @@ class Look:
         orders: Mapping[int, Ordered],
         picked: Mapping[int, Picks] | None = None,
     ) -> None:
-        """`picked`: what the environment may choose, by identity of a step or condition, where it is known."""
+        """`picked`: what the environment may choose, by identity of a step or condition, if it is known."""
         self.dynamics, self.size, self.orders, self.picked = dynamics, here.size, orders, picked or {}
         self.low = np.full((len(dynamics.outputs), here.size), -np.inf)
         self.high = np.full((len(dynamics.outputs), here.size), np.inf)
