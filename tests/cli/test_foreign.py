@@ -11,6 +11,7 @@ import pytest
 
 from surefoot.certify.barrier.refuted import left_by_a_step, value
 from surefoot.cli import run
+from surefoot.cli.commands.shield import foreign
 from surefoot.cli.commands.shield.foreign import stated
 from surefoot.encode.barrier import system_of
 from surefoot.engines.barrier.given import as_term
@@ -103,6 +104,20 @@ def test_without_a_problem_nothing_can_be_said(tmp_path: Path, capsys: pytest.Ca
     (tmp_path / "theirs.json").write_text(json.dumps({"barriers_le_0": ["x1"], "K": [[[1, 2]]]}))
     assert run(["certify", str(tmp_path / "theirs.json")]) == 2
     assert "--problem" in capsys.readouterr().err
+
+
+def test_an_interruption_keeps_what_is_known(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(foreign, "proofs", interrupted)
+    data = {"barriers_le_0": ["x1**2 + x2**2 - 1"], "K": [[[-1, 0.5]]]}
+    code, out, _ = outcome(capsys, tmp_path, data)
+    assert code == 130
+    assert "a start is in no set" in out
+    assert "interrupted: this is what was found before" in out
 
 
 def test_polynomials_mean_what_is_written() -> None:

@@ -55,6 +55,7 @@ class Judgement:
     system: str
     answers: dict[str, Answer]
     certificate: dict[str, Any] | None = None
+    interrupted: bool = False
 
     @property
     def word(self) -> str:
@@ -71,8 +72,12 @@ def stated(problem: Problem) -> Problem:
 
 
 def judged(problem: Problem, rules: Sequence[ForeignRule], budget: Budget) -> tuple[Judgement, Judgement]:
-    """As it is stated, and as it is executed."""
-    first = _Case("stated", discretise(stated(problem))[0], rules, budget).judged(grows=True)
+    """As it is stated, with half of the time, and as it is executed."""
+    half = Budget(budget.remaining() / 2, budget.seed, budget.progress)
+    first = _Case("stated", discretise(stated(problem))[0], rules, half).judged(grows=True)
+    if first.interrupted:
+        unasked = {c: Answer("unknown", "interrupted") for c in CONDITIONS}
+        return first, Judgement("executed", unasked, interrupted=True)
     return first, _Case("executed", discretise(problem)[0], rules, budget).judged(grows=False)
 
 
@@ -86,9 +91,24 @@ class _Case:
         self.terms = [as_term(self.system, r.barrier) for r in self.rules]
 
     def judged(self, grows: bool) -> Judgement:
+        """An interruption keeps what is known."""
+        answers = {c: Answer("unknown", "no proof and no state against it was found") for c in CONDITIONS}
+        try:
+            certificate = self._answered(answers, grows)
+        except KeyboardInterrupt:
+            answers |= {
+                c: Answer("unknown", "interrupted") for c in CONDITIONS if answers[c].word == "unknown"
+            }
+            return Judgement(self.name, answers, interrupted=True)
+        if self.budget.spent():
+            late = Answer("unknown", "the time was over before a proof or a state against it was found")
+            answers |= {c: late for c in CONDITIONS if answers[c].word == "unknown"}
+        return Judgement(self.name, answers, certificate)
+
+    def _answered(self, answers: dict[str, Answer], grows: bool) -> dict[str, Any] | None:
+        """First states against the conditions, then proofs of those that are left."""
         system, budget = self.system, self.budget
         regions = [rays(system, r.then, r.barrier) for r in self.rules]
-        answers = {c: Answer("unknown", "no proof and no state against it was found") for c in CONDITIONS}
         for state in among_starts(system, [r.barrier for r in self.rules], budget):
             found = self._short(lambda s, _: start_outside(self.problem, self.terms, s), state)
             if found is not None:
@@ -102,8 +122,7 @@ class _Case:
                     answers[name] = answer
             if grows and (growth := self._growing(index, region)) is not None:
                 answers["growth"] = growth
-        certificate = self._proved(regions, answers)
-        return Judgement(self.name, answers, certificate)
+        return self._proved(regions, answers)
 
     def _attacked(self, index: int, region: Rays) -> Iterator[tuple[str, Answer]]:
         """States of a set that are unsafe, or that a step takes out of it."""

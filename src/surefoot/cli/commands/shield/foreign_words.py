@@ -63,9 +63,12 @@ def certify_foreign(
             for name, answer in judgement.answers.items():
                 print(f"    {_CONDITIONS[name]:<25} {_told(answer)}")
         print(f"  seconds {seconds:.1f} (processor time)")
+        if executed.interrupted:
+            print("  interrupted: this is what was found before")
     if json_path is not None:
         inputs = {**loaded.inputs, str(file): sha256(file)}
         data = {"schema": 1, "problem": problem.name, "verdict": executed.word, "seed": seed}
+        data |= {"interrupted": executed.interrupted}
         data |= {"systems": {j.system: _facts(j) for j in both}, "inputs": inputs}
         text = json.dumps(data | {"cpu seconds": round(seconds, 3)}, indent=1) + "\n"
         sys.stdout.write(text) if json_path == "-" else write_file(Path(json_path), text)
@@ -73,7 +76,7 @@ def certify_foreign(
         write_file(Path(certificate), json.dumps(executed.certificate, separators=(",", ":")) + "\n")
     elif certificate is not None:
         print(f"not written: {certificate} (nothing is certified)", file=sys.stderr)
-    return CODES[executed.word]
+    return 130 if executed.interrupted else CODES[executed.word]
 
 
 def _told(answer: Answer) -> str:
