@@ -13,7 +13,7 @@ from tests.laws.contradictions import answer
 from surefoot.certify.replay import replay
 from surefoot.engines.predicates import Predicates
 from surefoot.engines.predicates.asked.cubes import cubes
-from surefoot.problem.environment import Component, Edge, Environment, Int, Variable
+from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.problem.term import Const, Var, conjunction, disjunction, equal
@@ -150,3 +150,24 @@ def test_alternatives_are_made_only_where_there_is_room_for_them() -> None:
     fixed = conjunction(tuple(equal(v, 3) for v in names))
     assert len(cubes(apart & disjunction(tuple(one)) & fixed, kinds)) == 0
     assert len(cubes(apart & fixed, kinds)) == 1
+
+
+@pytest.mark.parametrize("by", [2, 3, 5])
+def test_what_is_left_of_a_division_is_a_case_for_every_quotient(by: int) -> None:
+    """A clock that goes round, and bad times that are told by a remainder; numbers below 0 as well."""
+    low, high = -7, 12
+    x = Var("x")
+    onward = Edge(action="go", guard=x <= high - by, outcomes=(Outcome(updates=(Update(x, x + by),)),))
+    round_trip = Edge(
+        action="go", guard=x > high - by, outcomes=(Outcome(updates=(Update(x, (x - 30) % 4),)),)
+    )
+    world = Environment(
+        "clock", (Variable("x", Int(low, high)),), equal(x, 1), (Component("c", (onward, round_trip)),)
+    )
+    given = (equal(x % 3, 0), x <= 4)
+    for bad in (equal((2 * x + 1) % 7, 6), (x + 5) % by > by - 1):
+        problem = Problem("clock", world, None, Never(bad))
+        table = graph(problem, Predicates(given, fixed=True))
+        asked = graph(problem, Predicates(given, fixed=True, means="cells"))
+        assert states(asked) == states(table)
+        assert edges(asked) == edges(table)

@@ -1,7 +1,7 @@
 """Conditions as alternatives of linear comparisons: boxes with rows, as a batch of questions takes them.
 
-`ite`, `min`, `max` and `abs` are cases. Comparisons of whole numbers are made as tight as they are. A cube
-that contradicts itself at sight is dropped.
+`ite`, `min`, `max`, `abs` and `%` by a constant are cases. Comparisons of whole numbers are made as tight as
+they are. A cube that contradicts itself at sight is dropped.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import product
-from math import prod
+from math import floor, prod
 from typing import TypeAlias
 
 from surefoot.encode.interval import Kinds, Scalar
@@ -22,6 +22,7 @@ from surefoot.query.formula import All, AnyOf, Atom, Formula, Relation, all_of, 
 from surefoot.query.linear import Linear, constant, linearise, minus, not_linear, plus, scaled, variable
 
 MOST = 16_384  # alternatives of one condition
+MOST_QUOTIENTS = 64  # of a division
 Ends: TypeAlias = tuple[Fraction | None, Fraction | None]
 Cases: TypeAlias = list[tuple[Formula, Linear]]
 
@@ -131,10 +132,28 @@ def numbers(term: Term, kinds: Kinds) -> Cases:
         case Apply(Op.ABS, (inner,)):
             both = numbers(inner, kinds)
             return _extreme(both, [(c, scaled(v, Fraction(-1))) for c, v in both], False, matching=True)
+        case Apply(Op.MOD, (inner, Const(int() as divisor))) if divisor > 0:
+            return [
+                (all_of((c, d)), v) for c, a in numbers(inner, kinds) for d, v in _rest(a, divisor, kinds)
+            ]
         case Apply(Op.ADD | Op.SUB | Op.NEG | Op.MUL | Op.DIV as op, args):
             return [_combined(op, choice, term) for choice in _several([numbers(a, kinds) for a in args])]
         case _:
             return [(All(), linearise(term))]
+
+
+def _rest(value: Linear, divisor: int, kinds: Kinds) -> Cases:
+    """What is left of a division by a whole number, for every quotient that is possible."""
+    low, high = span(value, EVERYTHING, kinds)
+    if low is None or high is None or (high - low) / divisor > MOST_QUOTIENTS:
+        raise Unsupported("`%` has too many quotients for predicate abstraction", fix="narrow the ranges")
+    found: Cases = []
+    for quotient in range(floor(low / divisor), floor(high / divisor) + 1):
+        left = minus(value, constant(quotient * divisor))
+        at_least = _atom(Atom(scaled(left, Fraction(-1)), Relation.LE))
+        below = _atom(Atom(minus(left, constant(divisor)), Relation.LT))
+        found.append((all_of((at_least, below)), left))
+    return [(c, v) for c, v in found if c != AnyOf()]
 
 
 def _several(parts: list[Cases]) -> Iterable[tuple[tuple[Formula, Linear], ...]]:
