@@ -17,13 +17,14 @@ from surefoot.verdict.artifact import AbstractGraph
 from surefoot.verdict.verdict import Argument, ClosedSet, Holds
 
 Row = tuple[bool, ...]
-MOST_STATES = 64  # of an abstraction for which a proof is tried
+MOST_STATES = 256  # of an abstraction for which a proof is tried ...
+MOST_BESIDE = 64  # ... where its states can be looked at one by one instead
 MOST_TERMS = 60  # of one of its predicates, arrays written out
 
 
-def closed_condition(dynamics: Dynamics, graph: AbstractGraph) -> Term | None:
+def closed_condition(dynamics: Dynamics, graph: AbstractGraph, most: int = MOST_STATES) -> Term | None:
     """True in the states of the abstract states of this graph and in no others; None: there are too many."""
-    if len(graph.states) > MOST_STATES:
+    if len(graph.states) > most:
         return None
     places = list(dict.fromkeys(p for s in graph.states for p in s.locations))
     conditions = [Var(location_name(*p)) for p in places] + list(graph.predicates)
@@ -78,7 +79,7 @@ def because_closed(
     dynamics: Dynamics, graph: AbstractGraph, how: str, states: ClosedSet | None = None
 ) -> Holds:
     """What holds because the abstract states are closed; with what a proof of that needs."""
-    inside = closed_condition(dynamics, graph)
+    inside = closed_condition(dynamics, graph, MOST_STATES if states is None else MOST_BESIDE)
     shown = inside is not None or states is not None
     argument = Argument("closed", 1, invariant=inside, states=states) if shown else None
     return Holds(None, "predicates", as_asked=True, how=how, argument=argument, artifact=graph)
