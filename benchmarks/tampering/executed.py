@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -35,18 +36,44 @@ class Claim:
         return found
 
     def says_no_more_than(self, other: Claim | None) -> bool:
-        """The same, but for smaller starts and disturbances, another name, or no shield."""
+        """The same, but for smaller starts and disturbances, another name, a stricter shield or none."""
         if other is None or self.arithmetic != other.arithmetic:
             return False
         mine, theirs = dict(self.system), dict(other.system)
-        for key in ("initial", "parts", "disturbances", "name"):
+        for key in ("initial", "parts", "disturbances", "name", "shield"):
             mine.pop(key, None)
             theirs.pop(key, None)
-        if mine["shield"] is None:
-            theirs["shield"] = None
-        inside = all(any(_within(a, b) for b in other.starts) for a in self.starts)
+        inside = all(_covered(box, other.starts) for box in self.starts)
         calm = zip(self.system["disturbances"], other.system["disturbances"], strict=True)
-        return mine == theirs and inside and all(_within([a[1:]], [b[1:]]) for a, b in calm)
+        same = mine == theirs and inside and all(_within([a[1:]], [b[1:]]) for a, b in calm)
+        return same and self._permits_no_more_than(other)
+
+    def _permits_no_more_than(self, other: Claim) -> bool:
+        """Smaller boxes and larger margins; what is predicted must not be predicted otherwise."""
+        mine, theirs = self.system["shield"], other.system["shield"]
+        if mine is None or mine == theirs:
+            return mine is None or self.system["disturbances"] == other.system["disturbances"]
+        if theirs is None or self.system["disturbances"] != other.system["disturbances"]:
+            return False
+        pairs = list(zip(mine, theirs, strict=True))
+        return all(
+            _within(a["inside"], b["inside"]) and Fraction(a["margin"]) >= Fraction(b["margin"])
+            for a, b in pairs
+        )
+
+
+def _covered(box: list[Any], boxes: list[list[Any]]) -> bool:
+    """Is every point of the box in one of the boxes? Cut at all of their sides, cell by cell."""
+    cells: list[list[Fraction]] = []
+    for i, (low, high) in enumerate(box):
+        a, b = Fraction(low), Fraction(high)
+        cuts = sorted({a, b, *(x for other in boxes for x in map(Fraction, other[i]) if a <= x <= b)})
+        cells.append([*((x + y) / 2 for x, y in pairwise(cuts)), *cuts])
+    return all(any(_holds(point, other) for other in boxes) for point in product(*cells))
+
+
+def _holds(point: tuple[Fraction, ...], box: list[Any]) -> bool:
+    return all(Fraction(a) <= x <= Fraction(b) for x, (a, b) in zip(point, box, strict=True))
 
 
 def _within(box: list[Any], other: list[Any]) -> bool:
