@@ -18,7 +18,7 @@ from ..network import Activation, Affine
 from .backward import Form
 from .forward import radius
 from .lines import lines_of
-from .packed import DIGIT, ROOM, divided, entries_of, moved, positive, repeated, words_of
+from .packed import DIGIT, ROOM, WORD, divided, entries_of, moved, positive, repeated, words_of
 from .state import Grid, Light, Ramps, State
 
 MANY = 6  # rows of a step that are worth doing together
@@ -116,37 +116,48 @@ class Rows:
         raise AssertionError("columns within their bounds fit")
 
     def _relu(self) -> None:
-        """Below a x with any a, above the chord whose slope c is rounded up, and -c l: see `lines`."""
-        grid, state, count, size = self.grid, self.state, self.count, self.size
-        ramps = lines_of(grid, state, self.place)
+        """Below a x with any a, above the chord whose slope c is rounded up, and -c l: see `lines`.
+
+        Of every entry either what is not negative (`plus`) or the rest (`minus`) is 0, so that the products
+        with slopes are off by less than one unit, and not larger in size than they should be.
+        """
+        grid, size = self.grid, self.size
+        ramps = lines_of(grid, self.state, self.place)
         assert isinstance(ramps, Ramps)
         self.place = grid.values[self.place].sources[0]
         errors = self._errors()
-        coarse = grid.bits - SLOPE
-        offset = repeated(1 << (size + SLOPE), count)
-        columns, parts, prices = {}, [], []
+        coarse, one, low = grid.bits - SLOPE, 1 << SLOPE, ramps.low
+        offset, every = repeated(1 << size, self.count), repeated(1, self.count)
+        mask = repeated((1 << (WORD - SLOPE)) - 1, self.count)
+        given, columns = self.columns, {}
+        parts, prices = [], []
         for i, below, above, _ in ramps.bent:
-            column = self.columns.get(i)
+            column = given.get(i)
             if column:
-                plus = positive(column, count, size)
+                digits = column + offset  # as in `positive`
+                signs = (digits >> size) & every
+                plus = digits & ((signs << size) - signs)
                 minus = plus - column
                 below, above = below >> coarse, -(-above >> coarse)
-                columns[i] = below * plus - above * minus + offset
-                parts += [plus, minus]
-                error = errors[i] if errors is not None else 0
-                prices += [-(-below * error >> SLOPE), -(above * (ramps.low[i] - error) >> SLOPE)]
-                self.lost += _up(error, grid.bits - self.places)
-        bent = divided(columns.values(), count, size + SLOPE, SLOPE)
-        columns = dict(zip(columns, bent, strict=True))
-        self.lost += _up(ramps.lost, grid.bits - self.places)
+                error = 0 if errors is None else errors[i]
+                parts.append(minus)
+                prices.append(-(above * (low[i] - error) >> SLOPE))
+                columns[i] = -((above * minus >> SLOPE) & mask)
+                if below:
+                    columns[i] += plus if below == one else (below * plus >> SLOPE) & mask
+                    parts.append(plus)
+                    prices.append(-(-below * error >> SLOPE))
         for i in compress(range(len(ramps.on)), ramps.on):
-            column = self.columns.get(i)
+            column = given.get(i)
             if column:
                 columns[i] = column
                 if errors is not None:
-                    parts.append(2 * positive(column, count, size) - column)
+                    digits = column + offset
+                    signs = (digits >> size) & every
+                    parts.append(2 * (digits & ((signs << size) - signs)) - column)
                     prices.append(errors[i])
         self.columns = columns
+        self.lost += _up(ramps.lost, grid.bits - self.places)
         self.charged = errors is not None
         self._subtract(parts, prices)
 
