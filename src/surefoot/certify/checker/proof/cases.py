@@ -96,7 +96,8 @@ def read_problem(query: Query, case: Mapping[str, Any], float32: bool) -> Proble
         value = _definition(parts, integer(pair[1], 0, len(parts) - 1, "conjunct of a definition"), name)
         parts = [substituted(p, name, value) for p in parts] + _bounds(variables.pop(name), value)
         calls = [replace(c, inputs=tuple(_replaced(f, name, value) for f in c.inputs)) for c in calls]
-    narrowed = [_narrowed(v, parts) for v in variables.values() if v.name not in outputs]
+    said = _ends(("and", *parts))
+    narrowed = [_narrowed(v, said) for v in variables.values() if v.name not in outputs]
     if not items(case["atoms"], "atoms") and not items(case["sets"], "sets"):
         if not any(map(_is_void, narrowed)):
             check_cover(parts, [], ())
@@ -153,10 +154,9 @@ def _bounds(variable: Variable, value: Linear) -> list[Formula]:
 Ends = tuple[Fraction | None, Fraction | None]
 
 
-def _narrowed(variable: Variable, parts: Sequence[Formula]) -> Variable:
+def _narrowed(variable: Variable, said: Mapping[str, Ends]) -> Variable:
     """A free variable with all bounds that comparisons of it alone give."""
-    said = _ends(("and", *parts), variable.name)
-    low, high = _both((variable.low, variable.high), said)
+    low, high = _both((variable.low, variable.high), said.get(variable.name, (None, None)))
     return replace(variable, low=low, high=high)
 
 
@@ -175,28 +175,34 @@ def _is_void(variable: Variable) -> bool:
     return low is not None and high is not None and inward(low, variable.kind) > -inward(-high, variable.kind)
 
 
-def _ends(whole: Formula, name: str) -> Ends:
-    """Bounds of a variable wherever a formula holds: all parts of `and`, the hull of those of `or`."""
+def _ends(whole: Formula) -> dict[str, Ends]:
+    """Bounds of variables wherever a formula holds: all parts of `and`, the hull of those of `or`."""
     if whole[0] == "and":
-        found: Ends = (None, None)
+        found: dict[str, Ends] = {}
         for part in inner(whole):
-            found = _both(found, _ends(part, name))
+            for name, ends in _ends(part).items():
+                found[name] = _both(found[name], ends) if name in found else ends
         return found
     if whole[0] == "or":
-        several = [_ends(part, name) for part in inner(whole)]
-        lows, highs = [low for low, _ in several], [high for _, high in several]
-        return (
-            min(x for x in lows if x is not None) if lows and None not in lows else None,
-            max(x for x in highs if x is not None) if highs and None not in highs else None,
-        )
+        first, *others = [_ends(part) for part in inner(whole)] or [{}]
+        return {n: _hull([first[n], *(o[n] for o in others)]) for n in first if all(n in o for o in others)}
     said = form(whole)
-    factor = said.get(name)
-    if factor is None or len(said) > 1 + ("" in said):
-        return None, None
+    names = [name for name, factor in said.items() if name and factor]
+    if len(names) != 1:
+        return {}
+    factor = said[names[0]]
     end = -said.get("", Fraction(0)) / factor
     if whole[0] == "=":
-        return end, end
-    return (None, end) if factor > 0 else (end, None)
+        return {names[0]: (end, end)}
+    return {names[0]: (None, end) if factor > 0 else (end, None)}
+
+
+def _hull(several: Sequence[Ends]) -> Ends:
+    lows, highs = [low for low, _ in several], [high for _, high in several]
+    return (
+        None if None in lows else min(x for x in lows if x is not None),
+        None if None in highs else max(x for x in highs if x is not None),
+    )
 
 
 def _both(first: Ends, second: Ends) -> Ends:
