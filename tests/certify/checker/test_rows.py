@@ -8,13 +8,14 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from tests.certify.checker.making import affine, claim, opened
+from tests.certify.checker.making import affine, claim, floats, opened
 from tests.certify.checker.meaning import exact_values
 
 from surefoot.certify.checker.bounds.backward import Form
 from surefoot.certify.checker.bounds.box import separate_box
 from surefoot.certify.checker.bounds.rows import row_forms
 from surefoot.certify.checker.bounds.state import Grid, State
+from surefoot.certify.checker.proof.steps import advance
 
 CASE: dict[str, Any] = {"atoms": [["<=", {"y0": 1}]], "sets": [[0]], "steps": []}
 
@@ -123,3 +124,31 @@ def test_numbers_that_are_too_large_are_done_one_by_one() -> None:
     grid, state = opened(claim([["x0", -1, 1, "real"]], nodes, CASE["atoms"][0], ["y0"]), CASE, coarse=True)
     assert row_forms(grid, state, 6, [(0, 0), (0, 1)]) is None
     assert _single(grid, state, 6, 0, 1).minimum() <= -(10**30) * grid.one**2
+
+
+def test_many_affine_values_in_a_row() -> None:
+    """Weights so small that coefficients could have nearly all bits of a word, and many of them."""
+    same = [[float(i == j) for j in range(10)] for i in range(10)]
+    nodes: list[Any] = [affine(0, [[1.0]] * 10, [0.5] * 10), ["relu", 1]]
+    nodes += [affine(v, same, [0.0] * 10) for v in range(2, 7)]
+    outputs = [f"y{i}" for i in range(10)]
+    claimed = claim([["x0", -1, 1, "float32"]], nodes, CASE["atoms"][0], outputs)
+    grid, state = opened(claimed, CASE, "float32", coarse=True)
+    last = len(grid.values) - 1
+    for one, *several in _bounds(grid, state, last, _rows(grid, last)):
+        assert several
+        assert all(abs(each - one) <= grid.one**2 >> 16 for each in several)
+
+
+def test_a_box_depends_on_the_free_variables_alone() -> None:
+    """The parts of a split at the input of a call have the same free variables, but other roundings."""
+    nodes = [["add", 0, floats(0.1)], affine(1, [[1.0]], [0.0])]
+    claimed = claim([["x0", -1024, 1024, "real"]], nodes, CASE["atoms"][0], ["y0"])
+    grid, state = opened(claimed, CASE, "float32", coarse=True)
+    alone = separate_box(grid, opened(claimed, CASE, "float32", coarse=True)[1], 2)
+    parts = advance(grid, state, ["split", 1, 0, -1000])
+    assert parts is not None
+    advance(grid, parts[1], ["split", 1, 0, 1000])
+    for part in parts:
+        advance(grid, part, ["forward", 2])
+        assert separate_box(grid, part, 2) == alone

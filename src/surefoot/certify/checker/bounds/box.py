@@ -51,6 +51,7 @@ def separate_box(grid: Grid, state: State, place: int) -> tuple[list[int], list[
     found = state.boxes.get(place)
     if found is None:
         now = state.copy()
+        now.radii = {}  # those known may be of a part whose other parts have the same box
         source = grid.values[place].sources[0] if grid.values[place].sources else 0
         box = separate_box(grid, state, source)
         assert box is not None

@@ -100,7 +100,7 @@ class Rows:
             place, most = self.grid.values[place].sources[0], MOST
             node = self.grid.values[place].node
         if isinstance(node, Affine) and isinstance(light := self.grid.kernel(place, node), Light):
-            most = min(most, light.size)
+            most = min(MOST, light.size)
         if self.size <= most:
             return
         vectors = list(self.columns.values())
