@@ -47,10 +47,10 @@ def row_forms(grid: Grid, state: State, v: int, rows: Sequence[tuple[int, int]])
         ]
     height = len(node.bias)
     pick = itemgetter(*(i + side * height for i, side in rows), 0)  # one more, so that it is a tuple
-    work.places, work.size = light.rows.places, DIGIT + 1
+    work.places, work.size = light.rows.places, light.rows.largest.bit_length()
     work.columns = {j: words_of(pick(light.signed[j])[:-1], len(rows)) for j in work.wanted()}
     work.lose(0 if light.rows.exact else 1, work.places)
-    work.shrink()
+    work.fit()
     while work.step():
         pass
     return work
@@ -92,8 +92,8 @@ class Rows:
         """Every coefficient here is off by at most so many units of 2^-places."""
         self.lost += _up(units * self.state.total(self.place), self.grid.bits - places)
 
-    def shrink(self) -> None:
-        """Fewer places, if there is no room for what comes next: as few less as possible."""
+    def fit(self) -> None:
+        """As many places as leave room for what comes next: a relu, an affine value, or both."""
         place, most = self.place, ROOM
         node = self.grid.values[place].node
         if isinstance(node, Activation) and node.kind == "relu":
@@ -102,16 +102,19 @@ class Rows:
         if isinstance(node, Affine) and isinstance(light := self.grid.kernel(place, node), Light):
             most = min(MOST, light.size)
         if self.size <= most:
+            more = 0 if most == ROOM else most - self.size
+            self.columns = {j: column << more for j, column in self.columns.items()}
+            self.places, self.size = self.places + more, self.size + more
             return
         vectors = list(self.columns.values())
-        for less in range(max(1, self.size - most - 12), self.size - most + 1):
+        for less in range(max(0, self.size - most - 12), self.size - most + 1):
             digits = moved(vectors, self.count, most + less)
             if digits is not None:
                 found = divided(digits, self.count, most + less, less)
                 self.columns = dict(zip(self.columns, found, strict=True))
                 self.places -= less
                 self.size = most
-                self.lose(1, self.places)
+                self.lose(1 if less else 0, self.places)
                 return
         raise AssertionError("columns within their bounds fit")
 
@@ -209,8 +212,8 @@ class Rows:
         wanted, columns = self.wanted(), light.inputs
         self.columns = {j: sum(map(mul, pick(columns[j]), factors)) for j in wanted}
         self.places += light.rows.places
-        self.size = ROOM
-        self.shrink()
+        self.size = min(ROOM, self.size + light.rows.norm.bit_length())
+        self.fit()
 
     def minima(self, box: tuple[list[int], list[int]]) -> list[int]:
         """Lower bounds of the rows over the box of the value where they are, in squares of the unit."""
