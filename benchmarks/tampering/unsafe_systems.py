@@ -85,10 +85,14 @@ def _term(rng: np.random.Generator, names: list[Var], degree: int) -> Term:
     return total
 
 
+def proved_by_barrier(problem: Problem, seconds: float) -> bool:
+    return isinstance(verify(problem, Barrier(degree=4), Budget(seconds)).verdict, Proved)
+
+
 def wrongly_proved(seed: int) -> int:
     """How many of engine `barrier` and the synthesis claim that this run is safe."""
     problem, start = unsafe_system(seed)
-    wrong = int(isinstance(verify(problem, Barrier(degree=4), Budget(SECONDS)).verdict, Proved))
+    wrong = int(proved_by_barrier(problem, SECONDS))
     made = make(problem, (2, 4), Budget(SECONDS))
     if made.accepted and made.certificate is not None:
         system = made.certificate["claim"]["system"]

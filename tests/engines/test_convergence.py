@@ -138,7 +138,7 @@ def test_disturbances_that_are_too_strong_are_not_proved() -> None:
     assert isinstance(verdict, Unknown)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4))
 def test_random_systems_are_never_proved_wrongly(seed: int) -> None:
     """Some shrink and some do not: where a simulated run stays outside of the target nothing is proved."""
     generator = np.random.default_rng(seed)
@@ -151,14 +151,14 @@ def test_random_systems_are_never_proved_wrongly(seed: int) -> None:
     verdict = verify(problem, Barrier(degree=2), Budget(1)).verdict
     rows, state = np.array([[float(x) for x in row] for row in matrix]), np.array([1.0, 1.0])
     outside = 0
-    for _ in range(20000):
+    for _ in range(4000):
         control = float(np.clip(-float(gain) * state[1], -1, 1))
         state = rows @ state
         state[1] += control + float(gust) * (1 if state[1] > 0 else -1)
         outside = 0 if np.abs(state).max() <= 0.5 else outside + 1
         if np.abs(state).max() > 1e6:
             break
-    if outside > 5000 or np.abs(state).max() > 1e6:
+    if outside > 2000 or np.abs(state).max() > 1e6:
         assert isinstance(verdict, Unknown)
 
 

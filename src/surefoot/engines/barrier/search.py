@@ -26,6 +26,8 @@ def search(
     trouble = "nothing was tried"
     factors = _factors(system, then)
     for degree in degrees:
+        if budget.spent():
+            return trouble
         for domain in domains(system, then):
             where = plane(system, then, domain)
             for reached in ends(system):
