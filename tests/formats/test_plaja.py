@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from benchmarks.plaja import EXPECTED, SIX
 
+from surefoot.cli import run
 from surefoot.engines.predicates import Predicates
 from surefoot.engines.predicates.asked.search import begin
 from surefoot.engines.predicates.asked.ways import predicate
@@ -182,3 +183,17 @@ def test_blocksworld_has_the_abstract_starts_that_its_tests_expect(shared_data: 
     for term in question.predicates:
         search.expansion.add(predicate(model, term, model.expanded(term)))
     assert len(search.abstract_starts()) == EXPECTED[43][0]
+
+
+def test_the_command_line_asks_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    start = {"op": "states-values", "values": [{"variables": [{"var": "x", "value": 3}]}]}
+    path = written(tmp_path, reach=REACH, start=start, file="net.jani2nnet")
+    command = ["check", str(tmp_path / "counter.jani"), "--engine", "predicates", "--quiet", "--property"]
+    assert run([*command, str(path)]) == 0
+    out = capsys.readouterr().out
+    assert "proved" in out
+    assert run([*command, f"{path}#q", "--json", str(tmp_path / "result.json")]) == 0
+    capsys.readouterr()
+    assert run(["certify", str(tmp_path / "result.json"), "--quiet"]) == 0
+    assert run([*command, f"{path}#p"]) == 2
+    assert "there is no question `p`" in capsys.readouterr().err

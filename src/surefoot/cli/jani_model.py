@@ -11,6 +11,7 @@ from surefoot.errors import InvalidProblem, SurefootError, did_you_mean
 from surefoot.formats.jani import JaniModel, read_jani
 from surefoot.formats.jani2nnet import read_jani2nnet, wired_to
 from surefoot.formats.loaded_policy import LoadedPolicy
+from surefoot.formats.plaja import Question, read_questions
 from surefoot.formats.policy_file import load_policy
 from surefoot.formats.problem_file.declarations import Declarations
 from surefoot.formats.problem_file.policy import NetworkFile, wired
@@ -34,12 +35,36 @@ def jani_problems(
 ) -> dict[str, Problem]:
     """One problem for each property that is asked, or for all of the file; `read` collects further files."""
     model = read_jani(path, constants)
-    properties = {name: _property(model, name, path) for name in asked} if asked else _all(model, path)
+    plain = [name for name in asked if not _is_file(name)]
+    properties = {name: _property(model, name, path) for name in plain} if asked else _all(model, path)
     policy = _policy(model, settings["policy"], wiring, settings["output"], read)
-    return {
+    problems = {
         name: Problem(f"{model.name}/{name}", model.environment, policy, question)
         for name, question in properties.items()
     }
+    for text in asked:
+        if _is_file(text):
+            for name, question in _questions(path, text, constants).items():
+                read += question.files
+                problems[name] = (
+                    question.problem if policy is None else replace(question.problem, policy=policy)
+                )
+    return problems
+
+
+def _is_file(asked: str) -> bool:
+    return asked.partition("#")[0].endswith(".jani")
+
+
+def _questions(path: Path, asked: str, constants: Mapping[str, str]) -> dict[str, Question]:
+    """PlaJA's questions in `FILE.jani`, or the one called `FILE.jani#NAME`, each by that text."""
+    file, _, wanted = asked.partition("#")
+    found = read_questions(path, Path(file), constants)
+    if wanted and wanted not in found:
+        raise InvalidProblem(f"there is no question `{wanted}`", fix=did_you_mean(wanted, found), where=file)
+    if not found:
+        raise InvalidProblem("the file has no question with the operator `PA`", where=file)
+    return {f"{file}#{name}": question for name, question in found.items() if wanted in ("", name)}
 
 
 def model_facts(path: Path, constants: Mapping[str, str]) -> dict[str, Any]:
