@@ -19,6 +19,8 @@ from surefoot.studies.line_transport.model import (
     TWO_WAYS,
 )
 
+EARLY_BRIDGE = 610_000  # where the policy does not expect it
+
 
 def problem(name: str, actions: tuple[str, ...], bad: Term) -> Problem:
     """Never `bad`; the network reads every variable."""
@@ -38,7 +40,7 @@ def two_ways(bad: Term) -> Problem:
 
 PROBLEMS: dict[str, Callable[..., Problem]] = {
     "one-way": lambda: one_way((PLACE >= BRIDGE) & (LOAD > BRIDGE_LOAD)),
-    "one-way-light": lambda: one_way((PLACE >= BRIDGE) & (LOAD > BRIDGE_LOAD // 2)),
+    "one-way-early": lambda: one_way((PLACE >= EARLY_BRIDGE) & (LOAD > BRIDGE_LOAD)),
     "two-ways": lambda: two_ways((PLACE < 0) | (PLACE > END)),
     "two-ways-short": lambda: two_ways((PLACE < 0) | (PLACE > END - 98_000)),
 }
