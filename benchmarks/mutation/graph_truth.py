@@ -100,7 +100,7 @@ class Runs:
             groups = [
                 [e for e in ready[c] if e["action"] == a] for c, a in enumerate(actions) if a is not None
             ]
-            for together in product(*groups) if groups else ():
+            for together in product(*groups):  # a vector of no action: a step that changes nothing
                 yield label, tuple(e["called"] for e in together), list(together)
 
     def look(self, state: State) -> tuple[bool, list[State]]:

@@ -183,6 +183,17 @@ def test_a_damaged_one_is_rejected(driving: dict[str, Any], damage: Callable[[di
     assert not accepted(changed)
 
 
+def test_a_vector_in_which_nobody_moves_is_refused() -> None:
+    """It would be a step that is always there, so that nothing ever stalls; no model has one."""
+    content = with_states(automata_network(4), Predicates())
+    assert content is not None
+    assert accepted(content)
+    vector = content["claim"]["problem"]["environment"]["synchronisations"][0]
+    vector[0] = [None for _ in vector[0]]
+    with pytest.raises(BadCertificate, match="no component takes part"):
+        check(content)
+
+
 def shelf(bad: Term) -> Problem:
     """Two cells that are raised in turns, up to 2."""
     cells, turn = Var("cells"), Var("turn")

@@ -241,4 +241,6 @@ def _vector(data: object, count: int) -> tuple[tuple[str | None, ...], str | Non
     found = tuple(None if a is None else text(a, "action") for a in items(actions, "actions"))
     if len(found) != count:
         raise BadCertificate("a synchronisation of another length than there are components")
+    if all(a is None for a in found):
+        raise BadCertificate("a synchronisation in which no component takes part")
     return found, None if result is None else text(result, "result")
