@@ -21,7 +21,7 @@ RUNS, STEPS = 256, 2000
 
 def domains(system: System, then: tuple[Term, ...]) -> Iterator[tuple[Range, ...]]:
     """Boxes, the most promising first; in float64 their sides are doubles."""
-    limits = [_inside(_limits(system, name)) for name in system.variables]
+    limits = [_inside(limits_of(system, name)) for name in system.variables]
     if all(low is not None and high is not None for low, high in limits):
         yield tuple((low, high) for low, high in limits if low is not None and high is not None)
     reach = _reach(system, then)
@@ -52,7 +52,7 @@ def _double(value: Fraction) -> Fraction:
     return Fraction(float(value))
 
 
-def _limits(system: System, name: str) -> Ends:
+def limits_of(system: System, name: str) -> Ends:
     """Beyond which values of a variable everything is unsafe."""
     low: list[Fraction] = []
     high: list[Fraction] = []

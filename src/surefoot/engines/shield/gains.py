@@ -69,7 +69,7 @@ def gains(system: System, starts: Sequence[Range], oracle: Oracle | None, budget
         yield improved(system, scored[0][2], starts, budget)
 
 
-def _linearised(system: System) -> tuple[Floats, Floats, Floats]:
+def linearised(system: System) -> tuple[Floats, Floats, Floats]:
     """The system near the origin: x' = A x + B u + c, for the middle of the disturbances."""
     count, inputs = len(system.variables), len(system.controls)
     maps = sampled(system, tuple(Const(0) for _ in system.controls)).next
@@ -85,7 +85,7 @@ def _linearised(system: System) -> tuple[Floats, Floats, Floats]:
 
 def regulators(system: System) -> Iterator[Gain]:
     """Regulators towards the origin, with the constant controls that keep it there as well as they can."""
-    state, control, drift = _linearised(system)
+    state, control, drift = linearised(system)
     steady = -np.linalg.lstsq(control, drift, rcond=None)[0].astype(np.float64)
     widths = np.array([max(float(b - a), 1e-3) for a, b in system.initial])
     for scale in (np.ones(len(widths)), widths**-2.0):

@@ -16,7 +16,9 @@ from surefoot.encode.barrier import System
 from surefoot.engines.barrier.closed import ClosedSet, Unproved, covering
 from surefoot.engines.barrier.plane import plane
 from surefoot.engines.barrier.search import search
+from surefoot.engines.shield.around import is_obstructed, ways
 from surefoot.engines.shield.gains import Gain, Oracle, Range, fails, gains, improved
+from surefoot.engines.shield.linear import furthest_inside
 from surefoot.engines.shield.lost import lost_parts
 from surefoot.problem.term import Term
 from surefoot.work.budget import Budget
@@ -104,6 +106,10 @@ class _Work:
             if lost:
                 self._shave(part, lost[0])
                 return
+            if (several := _around(system, part, self.degrees, budget)) is not None:
+                self.branches += several
+                self.open_parts.pop(0)
+                return
             found = _rule(system, part, self.oracle, self.degrees, budget, self.warm)
         if isinstance(found, Branch):
             self.branches.append(found)
@@ -158,12 +164,28 @@ def _rule(
     return trouble
 
 
+def _around(system: System, part: Box, degrees: tuple[int, ...], budget: Budget) -> list[Branch] | None:
+    """Rules that lead around unsafe states, the last leg first; None: none are needed, or none are found."""
+    for legs in ways(system, part, budget) if is_obstructed(system) else ():
+        found: list[Branch] = []
+        for leg in legs:
+            then = leg.gain.terms(system)
+            one = search(replace(system, initial=leg.box), then, degrees, budget, tested=True)
+            if not isinstance(one, ClosedSet):
+                break
+            found.append(Branch(then, one))
+        if len(found) == len(legs):
+            return found
+    return None
+
+
 def _candidates(
     system: System, part: Box, oracle: Oracle | None, budget: Budget, warm: tuple[Gain, ...]
 ) -> Iterator[Gain]:
     """Rules without a simulated unsafe run, made one by one as they are needed."""
     improvements = (improved(system, gain, part, budget) for gain in warm)
-    others = chain(warm, gains(system, part, oracle, budget), improvements)
+    inside = (gain for gain in [furthest_inside(system, part, budget)] if gain is not None)
+    others = chain(warm, gains(system, part, oracle, budget), improvements, inside)
     safe = (gain for gain in others if not fails(system, gain, part))
     yield from islice(safe, CANDIDATES)
 

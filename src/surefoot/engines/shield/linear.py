@@ -1,0 +1,117 @@
+"""Linear systems x' = A x + B u + c: their resting states, and the gain whose runs stay furthest inside.
+
+Quadratic costs, which regulators weigh, know nothing of limits. Where the limits are tight the gain is chosen
+for them: the largest share of a limit that any run from a corner of the starts takes, of a variable or of a
+control, is made as small as possible (Nelder and Mead's search). A share below 1 means that no such run is
+unsafe and no control at its end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+from scipy import linalg, optimize
+
+from surefoot.encode.barrier import System
+from surefoot.engines.barrier.domain import limits_of
+from surefoot.engines.barrier.sampled import sampled
+from surefoot.engines.shield.gains import Floats, Gain, Range, linearised, regulators
+from surefoot.problem.term import Const
+from surefoot.work.budget import Budget
+
+MOST_CORNERS = 64
+STEPS, ITERATIONS, SEARCHES = 400, 400, 4
+REST = 1e-9  # how little a resting state moves in one step
+
+
+@dataclass(frozen=True, slots=True)
+class Linear:
+    state: Floats
+    control: Floats
+    drift: Floats
+    least: Floats  # ends of the controls; infinite where there are none
+    most: Floats
+
+    def resting(self, near: Floats) -> tuple[Floats, Floats] | None:
+        """A state close to this one, and controls strictly between their ends that keep it there."""
+        count = len(near)
+        moves = np.hstack([self.state - np.eye(count), self.control])
+        one = np.linalg.lstsq(moves, -self.drift, rcond=None)[0]
+        free = linalg.null_space(moves)
+        steps = np.linalg.lstsq(free[:count], near - one[:count], rcond=None)[0] if free.size else []
+        both = one + (free @ steps if free.size else 0)
+        state, controls = both[:count], both[count:]
+        if np.abs(moves @ both + self.drift).max() > REST:
+            return None
+        return (state, controls) if np.all((controls > self.least) & (controls < self.most)) else None
+
+
+def linear_of(system: System) -> Linear | None:
+    """None: the system is not linear, or it is disturbed."""
+    maps = sampled(system, tuple(Const(0) for _ in system.controls)).next
+    if system.disturbances or any(sum(m) > 1 for polynomial in maps for m in polynomial.terms):
+        return None
+    ends = [
+        [-np.inf if low is None else float(low), np.inf if high is None else float(high)]
+        for _, low, high in system.controls
+    ]
+    least, most = np.array(ends, dtype=np.float64).T
+    return Linear(*linearised(system), least, most)
+
+
+def corners(box: Sequence[Range]) -> Floats:
+    """One in each row; none if there are too many."""
+    ends = [sorted({float(low), float(high)}) for low, high in box]
+    count = int(np.prod([len(e) for e in ends]))
+    return np.array(list(product(*ends)) if count <= MOST_CORNERS else [], dtype=np.float64)
+
+
+def furthest_inside(system: System, starts: Sequence[Range], budget: Budget) -> Gain | None:
+    """The gain with the smallest peak; None if the system is not linear or every one exceeds a limit."""
+    linear, points = linear_of(system), corners(starts)
+    if linear is None or not len(points):
+        return None
+    rest = linear.resting(np.zeros(len(system.variables)))
+    if rest is None:
+        return None
+    ends = [limits_of(system, name) for name in system.variables]
+    low, high = (np.array([_end(pair[i], at) for pair in ends]) for i, at in ((0, -np.inf), (1, np.inf)))
+    room = (low - rest[0], high - rest[0], linear.least - rest[1], linear.most - rest[1])
+    if any(np.any(r >= 0) for r in room[::2]) or any(np.any(r <= 0) for r in room[1::2]):
+        return None
+
+    def peak(entries: Floats) -> float:
+        return _peak(linear, entries.reshape(linear.control.T.shape), points - rest[0], room)
+
+    found = min((g.matrix.ravel() for g in regulators(system)), key=peak, default=None)
+    for _ in range(SEARCHES):
+        if found is None or budget.spent():
+            break
+        budget.progress(f"shield: runs take {peak(found):.1%} of a limit")
+        found = optimize.minimize(peak, found, method="Nelder-Mead", options={"maxiter": ITERATIONS}).x
+    if found is None or peak(found) >= 1:
+        return None
+    matrix: Floats = found.reshape(linear.control.T.shape)
+    return Gain(matrix, rest[1] - matrix @ rest[0])
+
+
+def _end(end: Fraction | None, otherwise: float) -> float:
+    return otherwise if end is None else float(end)
+
+
+def _peak(linear: Linear, matrix: Floats, points: Floats, room: tuple[Floats, ...]) -> float:
+    """The largest share of a limit that is taken; more where runs have not come to rest at the end."""
+    loop = (linear.state + linear.control @ matrix).T
+    states, worst, first = points, 0.0, float(np.abs(points).max())
+    for _ in range(STEPS):
+        controls = states @ matrix.T
+        shares = (states / room[0], states / room[1], controls / room[2], controls / room[3])
+        worst = max(worst, *(float(s.max()) for s in shares))
+        if not worst < 50:
+            return 50.0
+        states = states @ loop
+    return worst + float(np.abs(states).max()) / max(first, 1e-12)
