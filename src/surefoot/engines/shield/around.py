@@ -63,7 +63,7 @@ def ways(system: System, starts: Sequence[Range], budget: Budget) -> Iterator[tu
     for station in _stations(linear, points.mean(axis=0), goal[0]):
         if (found := look.best(station, points)) is not None:
             firsts.append((station, *found))
-    found_ways = []
+    found_ways: list[tuple[float, int, tuple[Leg, ...]]] = []
     for station, size, gain in firsts:
         box = tuple((_number(x - NEAR * far), _number(x + NEAR * far)) for x in station[0])
         if (last := look.best(goal, corners(box))) is not None:

@@ -57,7 +57,7 @@ def _short(value: float) -> Fraction:
     return Fraction(f"{value:.6g}")
 
 
-def gains(system: System, starts: Sequence[Range], oracle: Oracle | None, budget: Budget) -> Iterator[Gain]:
+def gains(system: System, starts: Sequence[Range], oracle: Oracle | None) -> Iterator[Gain]:
     """Candidates, those first that simulation finds safe and cheap."""
     found = []
     if oracle is not None:
@@ -65,8 +65,6 @@ def gains(system: System, starts: Sequence[Range], oracle: Oracle | None, budget
     found += list(regulators(system))
     scored = sorted(((cost(system, g, starts), i, g) for i, g in enumerate(found)), key=lambda t: t[:2])
     yield from (g for _, _, g in scored)
-    if scored and not budget.spent():
-        yield improved(system, scored[0][2], starts, budget)
 
 
 def linearised(system: System) -> tuple[Floats, Floats, Floats]:

@@ -24,7 +24,7 @@ from surefoot.problem.term import Const
 from surefoot.work.budget import Budget
 
 MOST_CORNERS = 64
-STEPS, ITERATIONS, SEARCHES = 400, 400, 4
+STEPS, ITERATIONS, SEARCHES, WORST = 400, 400, 4, 50.0
 REST = 1e-9  # how little a resting state moves in one step
 
 
@@ -105,13 +105,12 @@ def _end(end: Fraction | None, otherwise: float) -> float:
 
 def _peak(linear: Linear, matrix: Floats, points: Floats, room: tuple[Floats, ...]) -> float:
     """The largest share of a limit that is taken; more where runs have not come to rest at the end."""
-    loop = (linear.state + linear.control @ matrix).T
-    states, worst, first = points, 0.0, float(np.abs(points).max())
-    for _ in range(STEPS):
+    power, states = (linear.state + linear.control @ matrix).T, points
+    with np.errstate(all="ignore"):
+        while len(states) < STEPS * len(points):  # all steps so far, and as many more
+            states, power = np.concatenate([states, states @ power]), power @ power
         controls = states @ matrix.T
-        shares = (states / room[0], states / room[1], controls / room[2], controls / room[3])
-        worst = max(worst, *(float(s.max()) for s in shares))
-        if not worst < 50:
-            return 50.0
-        states = states @ loop
-    return worst + float(np.abs(states).max()) / max(first, 1e-12)
+        shares = [states / room[0], states / room[1], controls / room[2], controls / room[3]]
+        worst = max(float(s.max()) for s in shares)
+        left = float(np.abs(states[-len(points) :]).max()) / max(float(np.abs(points).max()), 1e-12)
+    return worst + left if worst + left < WORST else WORST

@@ -146,21 +146,24 @@ def _rule(
     budget: Budget,
     warm: tuple[Gain, ...] = (),
 ) -> Branch | str:
-    trouble = "no rule was found"
-    tried: list[Gain] = []
-    for degree in degrees:
-        for gain in tuple(tried) or _candidates(system, part, oracle, budget, warm):
-            if budget.spent():
-                return trouble
-            if degree == degrees[0]:
-                tried.append(gain)
-            then = gain.terms(system)
-            found = search(replace(system, initial=part), then, (degree,), budget, tested=True)
-            if isinstance(found, ClosedSet):
-                return Branch(then, found)
-            trouble = found
-        if not tried:
-            return "every rule that was tried has unsafe runs"
+    """The random search is the last resort: it takes longer than proofs of a higher degree."""
+    trouble = "every rule that was tried has unsafe runs"
+    for candidates in (_candidates, _searched):
+        tried: list[Gain] = []
+        for degree in degrees:
+            for gain in tuple(tried) or candidates(system, part, oracle, budget, warm):
+                if budget.spent():
+                    return trouble
+                if degree == degrees[0]:
+                    tried.append(gain)
+                then = gain.terms(system)
+                found = search(replace(system, initial=part), then, (degree,), budget, tested=True)
+                if isinstance(found, ClosedSet):
+                    return Branch(then, found)
+                trouble = found
+            tried = tried[-1:] + tried[:-1]  # the last one was made for tight limits
+            if not tried:
+                break
     return trouble
 
 
@@ -183,11 +186,21 @@ def _candidates(
     system: System, part: Box, oracle: Oracle | None, budget: Budget, warm: tuple[Gain, ...]
 ) -> Iterator[Gain]:
     """Rules without a simulated unsafe run, made one by one as they are needed."""
-    improvements = (improved(system, gain, part, budget) for gain in warm)
-    inside = (gain for gain in [furthest_inside(system, part, budget)] if gain is not None)
-    others = chain(warm, gains(system, part, oracle, budget), improvements, inside)
+    others = chain(warm, gains(system, part, oracle))
     safe = (gain for gain in others if not fails(system, gain, part))
     yield from islice(safe, CANDIDATES)
+    inside = furthest_inside(system, part, budget)
+    if inside is not None and not fails(system, inside, part):
+        yield inside
+
+
+def _searched(
+    system: System, part: Box, oracle: Oracle | None, budget: Budget, warm: tuple[Gain, ...]
+) -> Iterator[Gain]:
+    """What Algorithm 1's random search makes of the best rule, and of those that were given."""
+    for gain in chain(islice(gains(system, part, oracle), 1), warm):
+        if not budget.spent() and not fails(system, better := improved(system, gain, part, budget), part):
+            yield better
 
 
 def _extended(

@@ -1,4 +1,4 @@
-"""Linear matrix inequalities, for Clarabel: numbers x with F0 + x1 F1 + ... positive semidefinite, in floats."""
+"""Linear matrix inequalities, for Clarabel, in floats: x with F0 + x1 F1 + ... positive semidefinite."""
 
 from __future__ import annotations
 
