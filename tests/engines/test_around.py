@@ -8,8 +8,9 @@ import pytest
 from surefoot.cli.commands.shield.made import make
 from surefoot.encode.barrier import System, system_of
 from surefoot.engines.barrier.sampled import sampled
+from surefoot.engines.barrier.unsafe import how_unsafe
 from surefoot.engines.shield.around import is_obstructed, ways
-from surefoot.engines.shield.gains import fails, is_unsafe
+from surefoot.engines.shield.gains import fails
 from surefoot.engines.shield.linear import corners, furthest_inside, linear_of
 from surefoot.problem.meaning.decision import decide
 from surefoot.problem.term import Const
@@ -61,7 +62,7 @@ def test_a_gain_for_tight_limits() -> None:
     assert not fails(plant, gain, plant.initial)
     moving, states = sampled(plant, gain.terms(plant)), corners(plant.initial)
     for _ in range(500):
-        assert not is_unsafe(plant, states).any()
+        assert (how_unsafe(plant, states) < 0).all()
         wanted = states @ gain.matrix.T + gain.offset
         assert moving.clipped(wanted) == pytest.approx(wanted)  # no control at an end
         states = moving.step(states, np.zeros((len(states), 0)))
@@ -83,5 +84,5 @@ def test_the_way_around_an_obstacle_is_proved() -> None:
         controls = decide(fallback, made.problem.environment, named).controls
         chosen = np.array([[float(controls[name]) for name, _, _ in made.system.controls]])
         state = moving.moved(state, np.zeros((1, 0)), chosen)
-        assert not is_unsafe(made.system, state).any()
+        assert (how_unsafe(made.system, state) < 0).all()
     assert state[0, 1] > -1  # it has passed the obstacle
