@@ -20,7 +20,18 @@ from surefoot.engines.shield.finite import FiniteShield, finite_shield
 from surefoot.engines.shield.finite.table import examples_of, table_of
 from surefoot.engines.shield.finite.tree import grow, value_at
 from surefoot.errors import Unsupported
-from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
+from surefoot.problem.environment import (
+    Component,
+    Edge,
+    Environment,
+    Int,
+    Outcome,
+    Synchronisation,
+    Update,
+    Variable,
+)
+from surefoot.problem.meaning.evaluate import evaluate
+from surefoot.problem.names import location_name
 from surefoot.problem.policy import Branch, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Path, Probability
@@ -30,6 +41,7 @@ from surefoot.verdict.verdict import Exact, Proved
 from surefoot.work.budget import Budget
 
 WHERE = Var("where")
+DOES = ("in", "waits", "out")
 Step = tuple[int, str | None, tuple[tuple[Fraction, int], ...]]  # from, action, outcomes
 
 
@@ -178,3 +190,41 @@ def test_conditions_about_the_policy_are_refused() -> None:
     asked = problem_of(*random_steps(0))
     with pytest.raises(Unsupported, match="about states, not about `stalled`"):
         finite_shield(replace(asked, property=Never(Var("stalled"))), Fraction(0), Budget(9))
+
+
+def test_where_nobody_acts_there_is_nothing_to_permit() -> None:
+    asked = problem_of(3, [(0, "left", ((Fraction(1), 1),))], {0})  # the start is bad
+    with pytest.raises(Unsupported, match="nothing to permit"):
+        finite_shield(asked, Fraction(0), Budget(9))
+
+
+def test_what_is_permitted_may_depend_on_the_places_of_several_components() -> None:
+    """Two cars, one lane: who is in it keeps the other one out."""
+    lane = Var(location_name("red", "lane")) & Var(location_name("blue", "lane"))
+    cars = [
+        Component(
+            name,
+            (
+                Edge("road", f"{name} in", outcomes=(Outcome(target="lane"),)),
+                Edge("road", f"{name} waits", outcomes=(Outcome(target="road"),)),
+                Edge("lane", f"{name} out", outcomes=(Outcome(target="road"),)),
+            ),
+            ("road", "lane"),
+            ("road",),
+        )
+        for name in ("red", "blue")
+    ]
+    steps = [(f"{name} {does}", place) for place, name in enumerate(("red", "blue")) for does in DOES]
+    vectors = tuple(Synchronisation((a, None) if not place else (None, a), a) for a, place in steps)
+    world = Environment("cars", (), TRUE, tuple(cars), synchronisations=vectors)
+    policy = ProgramPolicy((Branch(TRUE, "red in"),), tuple(a for a, _ in steps))
+    shield = finite_shield(Problem("cars", world, policy, Never(lane)), Fraction(0), Budget(60))
+    for problem in (shield.anybody(), shield.shielded()):
+        assert problem is not None
+        found = verify(problem, Explicit(), Budget(60))
+        assert isinstance(found.verdict, Proved) or problem.policy is not None
+        assert type(found.verdict).__name__ in ("Proved", "Holds"), found
+    allowed = {a: shield.permitted(number) for number, a in enumerate(shield.arena.actions)}
+    for red, blue in product((0, 1), repeat=2):
+        state = {"@red": red, "@blue": blue}
+        assert evaluate(allowed["red in"], state) == (red == 0 and blue == 0) or red + blue == 2

@@ -74,6 +74,8 @@ def finite_shield(
     found = safest(arena, allowed, budget.remaining)
     may = _may(arena, found)
     numbers = np.flatnonzero(_reached(arena, may) & may.any(axis=1))
+    if not len(numbers):
+        raise Unsupported("there is no action in any state that is reached and not bad: nothing to permit")
     pairs = np.column_stack([may[numbers].astype(np.int64), found.action[numbers]])
     distinct, codes = np.unique(pairs, axis=0, return_inverse=True)
     columns = columns_of(problem.environment, arena.explored.states, numbers)

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from surefoot.compile.explored import States
 from surefoot.problem.environment import Bool, Environment
-from surefoot.problem.names import location_key, location_name
-from surefoot.problem.term import FALSE, TRUE, Apply, Const, Op, Term, Var, disjunction
+from surefoot.problem.names import location_key
+from surefoot.problem.term import FALSE, TRUE, Apply, Const, Op, Term, Var
 
 Numbers = NDArray[np.int64]
 
@@ -56,7 +56,7 @@ def columns_of(environment: Environment, states: States, numbers: Numbers) -> li
         name = location_key(component.name)
         if name in states.names:  # it has several locations
             values = states.column(name)[numbers].astype(np.int64)
-            found.append(Column(name, values, _locations(component.name, component.locations)))
+            found.append(Column(name, values, _comparison(Var(name))))
     for variable in environment.variables:
         values = states.column(variable.name)[numbers]
         term = Var(variable.name)
@@ -72,10 +72,6 @@ def columns_of(environment: Environment, states: States, numbers: Numbers) -> li
         else:
             found.append(Column(variable.name, values.astype(np.int64), _comparison(term)))
     return [c for c in found if len(c.values) and c.values.min() < c.values.max()]
-
-
-def _locations(component: str, names: Sequence[str]) -> Callable[[int], Term]:
-    return lambda limit: disjunction(tuple(Var(location_name(component, n)) for n in names[: limit + 1]))
 
 
 def _negation(of: Term) -> Callable[[int], Term]:
