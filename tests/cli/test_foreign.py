@@ -89,6 +89,10 @@ def test_a_false_one_is_refuted_by_a_state(
         {"barriers_le_0": ["x1**x2"], "K": [[[1, 2]]]},
         {"barriers_le_0": ["x1"], "K": [[["1", 2]]]},
         {"barriers_le_0": ["0*x1"], "K": [[[1, 2]]]},
+        {"barriers_le_0": ["1e400*x1**2 - 1"], "K": [[[1, 2]]]},
+        {"barriers_le_0": ["x1"], "K": [[[10**400, 2]]]},
+        {"barriers_le_0": ["x1"], "K": [[[1, 2]]], "variables": [1, 2]},
+        {"barriers_le_0": ["x1"], "K": [[[1, 2]]], "variables": [["x1"], ["x2"]]},
     ],
 )
 def test_what_is_wrong_is_one_line(
@@ -98,6 +102,28 @@ def test_what_is_wrong_is_one_line(
     assert code == 2
     assert out == ""
     assert err.count("\n") == 1
+
+
+def test_a_number_with_a_huge_exponent_is_refused_at_once(tmp_path: Path) -> None:
+    (tmp_path / "theirs.json").write_text('{"barriers_le_0": ["x1"], "K": [[[1e999999999, 2]]]}')
+    with pytest.raises(InvalidProblem, match="beyond 1e300"):
+        read_barriers(tmp_path / "theirs.json", ["x1", "x2"], ["u1"])
+
+
+def test_names_of_the_problem_come_before_numbered_ones(tmp_path: Path) -> None:
+    (tmp_path / "theirs.json").write_text(json.dumps({"barriers_le_0": ["x1**2 - 1"], "K": [[[1, 2]]]}))
+    for names, monomial in ((["x0", "x1"], (0, 2)), (["x2", "x1"], (0, 2)), (["speed", "way"], (2, 0))):
+        (rule,) = read_barriers(tmp_path / "theirs.json", names, ["u1"])
+        assert set(rule.barrier) == {monomial, (0, 0)}
+
+
+def test_a_start_on_the_edge_of_the_published_set_is_no_refutation(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """0.1 + 0.2 - 0.3 is 0, but not in doubles."""
+    data = {"barriers_le_0": ["0.1*x1**2 + 0.2*x2**2 - 0.3"], "K": [[[-1, 0.5]]]}
+    _, out, _ = outcome(capsys, tmp_path, data, "--json", "-", "--timeout", "0.3")
+    assert json.loads(out)["systems"]["executed"]["conditions"]["starts"]["word"] == "unknown"
 
 
 def test_without_a_problem_nothing_can_be_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -145,7 +171,7 @@ def test_the_published_false_ones_are_refuted(
     (rule,) = read_barriers(file, system_.variables, [c for c, _, _ in system_.controls])
     published = json.loads((file.parent / "REFUTED_counterexamples.json").read_text())[name]
     state = dict(zip(system_.variables, map(Fraction, published["state"]), strict=True))
-    barrier = as_term(system_, Polynomial(rule.barrier))
+    barrier = as_term(system_, Polynomial(rule.barrier), system_.rounded)
     alone = ProgramPolicy((Branch(TRUE, rule.then),))
     chosen = {"wind": Fraction(7, 200)} if name == "lane_keeping" else {}
     found = left_by_a_step(

@@ -24,7 +24,7 @@ from surefoot.problem.parse import parse_term
 from surefoot.problem.term import Const, Term, Var, substitute
 
 LARGEST_BYTES = 1 << 24
-MOST_EXPONENT = 30
+LARGEST, MOST_EXPONENT = 10**300, 30
 _NUMBER = r"\d+\.?\d*(?:[eE][+-]?\d{1,4})?|\.\d+(?:[eE][+-]?\d{1,4})?"
 _NAME = r"[A-Za-z_]\w*"
 _TOKEN = re.compile(rf"\s*(?:(?P<number>{_NUMBER})|(?P<name>{_NAME})|(?P<sign>\*\*|[*^+-]))")
@@ -46,13 +46,25 @@ def read_barriers(path: Path, variables: Sequence[str], controls: Sequence[str])
     if path.stat().st_size > LARGEST_BYTES:
         raise InvalidProblem("larger than 16 MB", where=str(path))
     try:
-        data = json.loads(path.read_text("utf-8"), parse_float=Fraction)
+        data = json.loads(path.read_text("utf-8"), parse_float=_number)
     except (ValueError, RecursionError):
-        raise InvalidProblem("not a JSON document", where=str(path)) from None
+        what = "not a JSON document, or a number in it is beyond 1e300 or below 1e-300"
+        raise InvalidProblem(what, where=str(path)) from None
     try:
         return _rules(data, tuple(variables), tuple(controls))
     except InvalidProblem as error:
         raise error.at(str(path)) from None
+
+
+def _number(word: str) -> Fraction:
+    """What is written, if doubles come near it."""
+    if not re.fullmatch(rf"-?(?:{_NUMBER})", word) or not _is_plain(found := Fraction(word)):
+        raise ValueError(word)
+    return found
+
+
+def _is_plain(value: Fraction) -> bool:
+    return not value or Fraction(1, LARGEST) <= abs(value) <= LARGEST
 
 
 def is_foreign(data: object) -> bool:
@@ -68,10 +80,13 @@ def _rules(data: Any, variables: tuple[str, ...], controls: tuple[str, ...]) -> 
     where = "program" if "program" in data else "K"
     if not isinstance(programs, list) or len(programs) != len(texts):
         raise InvalidProblem("not one program for each barrier", where=where)
-    used = {n for t in texts for n in re.findall(_NAME, re.sub(_NUMBER, " ", t))}
+    spoken = [*texts, *(part for p in programs if isinstance(p, list) for part in p if isinstance(part, str))]
+    used = {n for t in spoken for n in re.findall(rf"(?:{_NUMBER})|({_NAME})", t) if n}
     numbered = tuple(f"x{i + 1}" for i in range(len(variables)))
     names = data.get("variables", list(variables) if used <= set(variables) else list(numbered))
-    if not isinstance(names, list) or len(names) != len(variables) or len(set(names)) != len(names):
+    if not isinstance(names, list) or not all(isinstance(n, str) for n in names):
+        raise InvalidProblem("not a list of names", where="variables")
+    if len(names) != len(variables) or len(set(names)) != len(names):
         raise InvalidProblem(f"not {len(variables)} names", where="variables")
     found = []
     for i, (text, program) in enumerate(zip(texts, programs, strict=True)):
@@ -91,7 +106,9 @@ def _control(part: Any, names: Sequence[str], variables: Sequence[str], where: s
         read = parse_term(part.replace("**", "^"), names=names)
         return substitute(read, {n: Var(v) for n, v in zip(names, variables, strict=True)})
     numbers = part if isinstance(part, list) else []
-    if len(numbers) != len(variables) or not all(type(k) in (int, Fraction) for k in numbers):
+    if len(numbers) != len(variables) or not all(
+        type(k) in (int, Fraction) and _is_plain(k) for k in numbers
+    ):
         raise InvalidProblem(f"neither a text nor a row of {len(variables)} numbers", where=where)
     products: list[Term] = [Const(k) * Var(v) for k, v in zip(numbers, variables, strict=True) if k]
     total, *rest = products or [Const(0)]
@@ -140,6 +157,8 @@ def read_polynomial(text: str, names: Sequence[str]) -> Terms:
             )
         monomial = tuple(exponents)
         found[monomial] = found.get(monomial, Fraction(0)) + coefficient
+    if not all(map(_is_plain, found.values())):
+        raise InvalidProblem("a number beyond 1e300 or below 1e-300", fix="scale the polynomial")
     if not any(found.values()):
         raise InvalidProblem("an empty polynomial")
     return {m: c for m, c in found.items() if c}

@@ -60,13 +60,13 @@ class Proofs:
         return self.work.assembled(self.saturation, self.unsafe, self.steps, self.covers)
 
 
-def as_term(system: System, barrier: Polynomial) -> Term:
-    """A sum of products; in float64 the numbers are doubles."""
+def as_term(system: System, barrier: Polynomial, rounded: bool) -> Term:
+    """A sum of products; `rounded`: the numbers are doubles."""
     parts: list[Term] = []
     for monomial in sorted(barrier.terms, key=lambda m: (sum(m), m)):
         value = barrier.terms[monomial]
         factors = [Var(system.variables[i]) for i, e in enumerate(monomial) for _ in range(e)]
-        number = Const(Fraction(float(value)) if system.rounded else value)
+        number = Const(Fraction(float(value)) if rounded else value)
         parts.append(Apply(Op.MUL, (number, *factors)) if factors else number)
     return Apply(Op.ADD, tuple(parts)) if len(parts) > 1 else parts[0]
 
@@ -108,7 +108,7 @@ def boxes(system: System, region: Rays) -> Iterator[Box]:
 
 def proofs(system: System, given: Given, domain: Box, tested: bool, budget: Budget) -> Proofs:
     """Of the part of a published set in the domain."""
-    term = as_term(system, scaled(given.barrier, domain))
+    term = as_term(system, scaled(given.barrier, domain), system.rounded)
     return proofs_of(plane(system, given.then, domain), term, tested, budget)
 
 

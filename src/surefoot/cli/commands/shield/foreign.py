@@ -88,7 +88,7 @@ class _Case:
         self.name, self.problem, self.budget = name, problem, budget
         self.system: System = system_of(problem)
         self.rules = [Given(r.then, Polynomial(r.barrier)) for r in rules]
-        self.terms = [as_term(self.system, r.barrier) for r in self.rules]
+        self.terms = [as_term(self.system, r.barrier, rounded=False) for r in self.rules]  # as published
 
     def judged(self, grows: bool) -> Judgement:
         """An interruption keeps what is known."""
