@@ -61,6 +61,16 @@ class Sheet:
         chosen = self.chain.bounded
         return Box(np.where(chosen, self.low, -np.inf), np.where(chosen, self.high, np.inf))
 
+    def with_bounds(
+        self, value: int, box: Box, low: NDArray[np.bool_], high: NDArray[np.bool_]
+    ) -> Sheet:
+        """The same with another box for a layer, for its parts; `low`, `high`: what is still in use."""
+        changed = {"low": box.low, "high": box.high, "used_low": low, "used_high": high}
+        arrays = {name: getattr(self, name).copy() for name in changed}
+        for name, part in changed.items():
+            arrays[name][:, self.chain.columns[value]] = part
+        return replace(self, **arrays)
+
     def in_reals(self) -> Sheet:
         """Without the rounding of float32."""
         return replace(self, cost=self.real)

@@ -1,8 +1,8 @@
 """Proof logging in lock-step with the search: a box counts as closed only if certificate steps close it.
 
 The bounds of the search are those of the certificate: whatever a box that stays open has computed by
-back-substitution becomes a step, and its parts inherit the result on both sides. A box that closes is first
-tried with what it inherits alone; most of its own bounds turn out to be unnecessary.
+back-substitution becomes a step, and its parts inherit the result on both sides. Of a box that closes only
+the bounds that this needs are written (`proof.closing`).
 """
 
 from __future__ import annotations
@@ -17,16 +17,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.network.outward import Array, Box
-from surefoot.solve.native.bounding.bounds import forwarded, inherited, known_box, replaced
+from surefoot.solve.native.bounding.bounds import forwarded, known_box, replaced
 from surefoot.solve.native.bounding.domains import Domains
 from surefoot.solve.native.bounding.layout import Layout
-from surefoot.solve.native.bounding.substitute import Bounded, Wanted
+from surefoot.solve.native.bounding.substitute import Bounded, Wanted, presented
 from surefoot.solve.native.bounding.views import View
 from surefoot.solve.native.goal import Goal
 from surefoot.solve.native.problem import Compiled, Mask
+from surefoot.solve.native.proof.closing import Closing, levels
 from surefoot.solve.native.proof.steps import Compact, Refutation, cut_step, drop_step, slopes_steps
-from surefoot.solve.native.proof.trial import cut_box, needed_last, refutation, refuted_by
+from surefoot.solve.native.proof.trial import cut_box, refutation, refuted_by
 
+_WAITING = 1024  # closed boxes that wait to be written; one takes some twenty kilobytes
 _SHRINK = 0.97  # a cut is worth a step if it leaves at most this part of some side of the box
 
 
@@ -52,6 +54,7 @@ class Ledger:
     goal: Goal
     steps: dict[int, list[Entry]] = field(default_factory=lambda: {0: []})
     splits: dict[int, tuple[list[object], int, int]] = field(default_factory=dict)
+    waiting: list[Closing] = field(default_factory=list)  # closed boxes whose steps are not written yet
 
     def split(self, node: int, step: list[object]) -> tuple[int, int]:
         """The numbers of the two parts."""
@@ -70,25 +73,45 @@ def confirm(
     """
     alive = domains.alive.copy()
     trials = {v.number: refutation(v, found) for v in views}
-    pending = np.flatnonzero(~(alive & ~refuted).any(axis=1))
-    has_bounds = any(np.isfinite(box.low).any() for box in domains.known.values())
-    for level in (_inherited, _fewer, _all)[0 if has_bounds else 1 :] if pending.size else ():
-        part = level(ledger, domains, found, trials, alive, pending)
-        closed = np.ones(pending.size, dtype=np.bool_)
-        for number, trial in trials.items():
-            here = alive[pending, number]
-            if (here & closed).any():
-                closed &= ~here | refuted_by(part, trial.pick(pending), lenient[pending])
-        _write_bounds(ledger, domains, part, np.flatnonzero(closed), pending)
-        _write_drops(ledger, domains, trials, pending[closed], alive[pending[closed]])
-        alive[pending[closed]] = False
-        pending = pending[~closed]
-        if not pending.size:
-            break
+    pending = ~(alive & ~refuted).any(axis=1)
+    if pending.any():
+        closing = Closing(domains, found, trials, lenient).pick(pending)
+        alive[np.flatnonzero(pending)[_closed(ledger, closing)]] = False
     rest = np.flatnonzero(alive.any(axis=1))
     if not rest.size:
         return alive, domains.box, domains.known
     return _go_on(ledger, domains, found, trials, alive, refuted, lenient, rest)
+
+
+def _closed(ledger: Ledger, closing: Closing) -> Mask:
+    """Which of these boxes steps close; by machine code they wait to be written, up to a number of them."""
+    if ledger.plan.chain is None:
+        return _settled(ledger, closing)
+    closed = closing.closed_by(closing.found)
+    if closed.any():
+        ledger.waiting.append(closing.pick(closed))
+        if sum(map(len, ledger.waiting)) > _WAITING:
+            settle(ledger)
+    return closed
+
+
+def settle(ledger: Ledger) -> None:
+    """Write the steps of all boxes that wait."""
+    for closing in ledger.waiting:
+        _settled(ledger, closing)
+    ledger.waiting.clear()
+
+
+def _settled(ledger: Ledger, closing: Closing) -> Mask:
+    """Write the steps of boxes that are closed, with the fewest bounds that close them."""
+    done: set[int] = set()
+    for some, part, closed in levels(ledger.plan, closing):
+        chosen = np.flatnonzero(closed)
+        done.update(some.domains.node[chosen].tolist())
+        _write_bounds(ledger, some.domains, part, chosen, np.arange(len(some)))
+        sets = some.domains.alive[chosen]
+        _write_drops(ledger, some.domains, some.trials, chosen, sets)
+    return np.array([node in done for node in closing.domains.node.tolist()], dtype=np.bool_)
 
 
 def _go_on(
@@ -140,64 +163,16 @@ def _lighter(ledger: Ledger, domains: Domains, part: Bounded, light: Mask, rest:
     last = max(part.used, default=0)
     if last not in ledger.plan.signs or last != max(ledger.plan.kept) or not light.any():
         return part
-    before = forwarded(part, last).intersect(known_box(ledger.plan, domains.known, last, rest))
+    known = known_box(ledger.plan, domains.known, last, rest)
     now, used = part.boxes[last], part.used[last]
     decided = (now.low >= 0) | (now.high <= 0) | ~light[:, None]
+    wanted = Wanted(used.low & decided, used.high & decided)
+    if part.sheet is not None:  # intervals of the parts are within those of the whole
+        box = Box(np.where(decided, now.low, known.low), np.where(decided, now.high, known.high))
+        return presented(ledger.plan, part.sheet.with_bounds(last, box, wanted.low, wanted.high))
+    before = forwarded(part, last).intersect(known)
     box = Box(np.where(decided, now.low, before.low), np.where(decided, now.high, before.high))
-    return replaced(part, last, box, Wanted(used.low & decided, used.high & decided))
-
-
-def _inherited(
-    ledger: Ledger,
-    domains: Domains,
-    found: Bounded,
-    trials: Mapping[int, Refutation],
-    alive: Mask,
-    members: NDArray[np.intp],
-) -> Bounded:
-    """Nothing but what a box has from the one that it is a part of."""
-    some = domains.pick(members)
-    return inherited(ledger.plan, some.box, some.known)
-
-
-def _fewer(
-    ledger: Ledger,
-    domains: Domains,
-    found: Bounded,
-    trials: Mapping[int, Refutation],
-    alive: Mask,
-    members: NDArray[np.intp],
-) -> Bounded:
-    """Of the last layer only bounds without which the refutations would lose too much."""
-    part = found.pick(members)
-    last = max(part.used, default=0)
-    if last not in ledger.plan.signs or last != max(ledger.plan.kept):
-        return part
-    before = forwarded(part, last).intersect(known_box(ledger.plan, domains.known, last, members))
-    needed = Wanted(*(np.zeros(before.low.shape, dtype=np.bool_) for _ in range(2)))
-    for number, trial in trials.items():
-        here = alive[members, number]
-        if here.any():
-            wanted = needed_last(part, trial.pick(members), last, before)
-            needed.low[here] |= wanted.low[here]
-            needed.high[here] |= wanted.high[here]
-    used = part.used[last]
-    low, high = used.low & needed.low, used.high & needed.high
-    now = part.boxes[last]
-    box = Box(np.where(low, now.low, before.low), np.where(high, now.high, before.high))
-    return replaced(part, last, box, Wanted(low, high))
-
-
-def _all(
-    ledger: Ledger,
-    domains: Domains,
-    found: Bounded,
-    trials: Mapping[int, Refutation],
-    alive: Mask,
-    members: NDArray[np.intp],
-) -> Bounded:
-    """All that the search has computed."""
-    return found.pick(members)
+    return replaced(part, last, box, wanted)
 
 
 def _hull(
@@ -222,37 +197,54 @@ def _write_bounds(
     """Slopes, interval bounds and back-substitutions of some boxes of a part, in order of the values."""
     if not chosen.size:
         return
+    nodes = domains.node[members[chosen]].tolist()
+    if part.sheet is not None:
+        used = np.packbits(np.stack([part.sheet.used_low[chosen], part.sheet.used_high[chosen]], 1), axis=2)
+        for node, bits in zip(nodes, used, strict=True):
+            ledger.steps[node].append(Later(partial(_add_sheet_bounds, ledger, bits)))
+        return
     values = list(part.used)
     several = [np.concatenate([w.low[chosen], w.high[chosen]], axis=1) for w in part.used.values()]
     packed = [np.packbits(masks, axis=1) for masks in several]
-    for row, index in enumerate(chosen.tolist()):
+    for row, (node, index) in enumerate(zip(nodes, chosen.tolist(), strict=True)):
         slopes = slopes_steps(ledger.problem, part, index)
-        used = {
-            v: (bits[row], masks.shape[1]) for v, bits, masks in zip(values, packed, several, strict=True)
-        }
-        step = partial(_add_bounds, ledger, slopes, used)
-        ledger.steps[int(domains.node[members[index]])].append(Later(step))
+        own = {v: (bits[row], masks.shape[1]) for v, bits, masks in zip(values, packed, several, strict=True)}
+        ledger.steps[node].append(Later(partial(_add_bounds, ledger, slopes, own)))
+
+
+def _add_sheet_bounds(ledger: Ledger, bits: NDArray[np.uint8], steps: list[Step]) -> None:
+    """`bits`: which lower and which upper bounds of all entries are used."""
+    plan = ledger.plan
+    assert plan.chain is not None
+    used = np.unpackbits(bits, axis=1, count=plan.chain.width)
+    values = [value for value in plan.kept if value not in plan.plain]
+    rows = {value: _rows(used[:, plan.chain.columns[value]].reshape(-1)) for value in values}
+    _add_forward(ledger, rows, steps)
 
 
 def _add_bounds(
     ledger: Ledger, slopes: list[Step], used: Mapping[int, tuple[NDArray[np.uint8], int]], steps: list[Step]
 ) -> None:
-    places, plan = ledger.problem.places, ledger.plan
     steps.extend(slopes)
+    rows = {value: _rows(np.unpackbits(bits, count=count)) for value, (bits, count) in used.items()}
+    _add_forward(ledger, rows, steps)
+
+
+def _add_forward(ledger: Ledger, rows: Mapping[int, list[int]], steps: list[Step]) -> None:
+    """Intervals of all values in order, and rows of those that are substituted back."""
+    places, plan = ledger.problem.places, ledger.plan
     for value in range(1, max((*plan.kept, *plan.rounded), default=0) + 1):
         if places[value] < 0:
             continue
         _forward(steps, places[value])
-        rows = _rows(*used[value]) if value in used else []
-        if rows:
-            steps.append(["bound", places[value], rows])
+        if rows.get(value):
+            steps.append(["bound", places[value], rows[value]])
 
 
-def _rows(bits: NDArray[np.uint8], count: int) -> list[int]:
+def _rows(used: NDArray[np.uint8]) -> list[int]:
     """Twice the entry, plus 1 for an upper bound; lower bounds first."""
-    chosen = np.flatnonzero(np.unpackbits(bits, count=count)).tolist()
-    half = count // 2
-    return [2 * j if j < half else 2 * (j - half) + 1 for j in chosen]
+    half = used.size // 2
+    return [2 * j if j < half else 2 * (j - half) + 1 for j in np.flatnonzero(used).tolist()]
 
 
 def _forward(steps: list[Step], place: int) -> None:

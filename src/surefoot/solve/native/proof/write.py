@@ -5,11 +5,12 @@ from __future__ import annotations
 from surefoot.query.claim import written
 from surefoot.query.query import Json
 from surefoot.solve.native.problem import Compiled
-from surefoot.solve.native.proof.ledger import Later, Ledger, Step
+from surefoot.solve.native.proof.ledger import Later, Ledger, Step, settle
 
 
 def case(ledger: Ledger) -> Json:
     """Definitions, atoms, sets and all steps in preorder."""
+    settle(ledger)
     problem, goal = ledger.problem, ledger.goal
     found: dict[str, object] = {}
     if problem.equations:
