@@ -215,7 +215,10 @@ def _implies(lowering: Lowering, term: Apply, wanted: bool) -> Term:
 
 def _compare(lowering: Lowering, term: Apply, wanted: bool) -> Term:
     left, right = (lowering.number(a) for a in term.args)
-    holds: Term = Apply(term.op, (as_term(left.linear), as_term(right.linear)))
+    plain = all(isinstance(a, Var | Const) for a in term.args)
+    holds = term if plain else Apply(term.op, (as_term(left.linear), as_term(right.linear)))
+    if wanted and left.defined is TRUE and right.defined is TRUE:
+        return holds
     return conjunction((left.defined, right.defined, holds if wanted else negation(holds)))
 
 

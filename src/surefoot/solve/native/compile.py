@@ -154,7 +154,7 @@ def _residual(
 
     Bounds that hold anyway are left out.
     """
-    parts = [f for f in formulas if f not in known.used]
+    parts = [f for f in formulas if f not in known.used] if known.used else list(formulas)
     outputs = {name for call in query.calls for name in call.outputs}
     for quantity in query.quantities:
         if quantity.name in known.defined or quantity.name in outputs:

@@ -63,9 +63,12 @@ def _sure(problem: Compiled, whole: Bounded) -> frozenset[int]:
 
 def _ranges(problem: Compiled) -> list[Interval]:
     """The exact range of every atom over inputs alone: floats miss what just holds, or just does not."""
-    box: dict[str, Interval] = {name: (None, None) for call in problem.calls for name in call.outputs}
-    box |= dict(zip(problem.names, problem.exact, strict=True))
-    return [interval(form, box) for form in problem.forms]
+    outputs = {name for call in problem.calls for name in call.outputs}
+    box = dict(zip(problem.names, problem.exact, strict=True))
+    return [
+        (None, None) if any(name in outputs for name, _ in form.coefficients) else interval(form, box)
+        for form in problem.forms
+    ]
 
 
 def _exactly_sure(problem: Compiled, ranges: Sequence[Interval]) -> frozenset[int]:

@@ -32,6 +32,8 @@ class Dependence:
 
 def dependence(query: Query, formulas: Sequence[Formula]) -> Dependence:
     """Solve as many top-level equalities as possible, each for the latest declared quantity that can be."""
+    if not any(isinstance(f, Atom) and f.relation is Relation.EQ for f in formulas):
+        return Dependence({}, frozenset(), ())
     rank = {q.name: i for i, q in enumerate(query.quantities)}
     outputs = {name for call in query.calls for name in call.outputs}
     whole = {q.name for q in query.quantities if isinstance(q.kind, Bool | Int)}

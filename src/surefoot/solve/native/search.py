@@ -31,7 +31,7 @@ from surefoot.solve.native.bounding.domains import (
 from surefoot.solve.native.bounding.layout import Layout, layout
 from surefoot.solve.native.bounding.leaf import Refuted, all_linear, decide_set, linear_forms
 from surefoot.solve.native.bounding.refute import contracted, empty
-from surefoot.solve.native.bounding.substitute import Bounded, together
+from surefoot.solve.native.bounding.substitute import Bounded, stacked, together
 from surefoot.solve.native.bounding.views import merged, view
 from surefoot.solve.native.goal import Goal, failing, goal
 from surefoot.solve.native.guess.candidates import Guesses, among, attacked, chosen, exactly
@@ -315,14 +315,16 @@ def _split(s: Search, rest: Domains, able: Mask, slopes: Array, again: int = 0) 
     if s.ledger is not None:
         index = np.arange(len(rest))
         numbers = halved(s.ledger, rest, column, halves[0].high[index, column], halves[1].low[index, column])
-    for half, node in zip(halves, numbers, strict=True):
-        there = ~empty(half)
-        child = Domains(half, rest.known, rest.alive, node, rest.stubborn).pick(there)
-        more = splittable(s.problem, child.box)
-        if again and len(child) and more.any(axis=1).all():
-            _split(s, child, more, slopes[there], again - 1)
-        else:
-            s.stack.push(child)
+    box, node = stacked(halves), np.concatenate(numbers)
+    there = np.flatnonzero(~empty(box))
+    origin = there % len(rest)
+    child = rest.pick(origin)
+    child.box, child.node = Box(box.low[there], box.high[there]), node[there]
+    more = splittable(s.problem, child.box) if again else able
+    if again and len(child) and more.any(axis=1).all():
+        _split(s, child, more, slopes[origin], again - 1)
+    else:
+        s.stack.push(child)
 
 
 def _exactly(s: Search, rest: Domains, index: int, straight: bool, able: bool) -> Sat | Unsat | None:

@@ -191,6 +191,8 @@ def _replaced(
 
 def all_linear(problem: Compiled, found: Bounded) -> Mask:
     """Per box; a factor or divisor that is not fixed makes a box not linear."""
+    if found.sheet is not None:
+        return found.sheet.all_linear()
     linear = np.ones(len(found.boxes[0].low), dtype=np.bool_)
     for node in problem.network.nodes:
         match node:

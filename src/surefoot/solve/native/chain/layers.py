@@ -35,11 +35,12 @@ class Chain:
     """The records of the layers, and where their entries are in a sheet."""
 
     records: NDArray[np.int64]
-    arrays: tuple[Array, ...]  # what the records point to
+    numbers: Array  # what the records point to
     values: tuple[int, ...]  # the value that each layer computes
     columns: dict[int, slice]  # of every value; of a ReLU those of its argument
     relus: tuple[int, ...]
     bounded: Mask  # columns of the entries that back-substitution bounds
+    bent: Mask  # columns that ReLUs read
     width: int
     scratch: Array
     table: NDArray[np.int64]  # with the words that are the same for every call
@@ -119,53 +120,35 @@ def _tables(
     bounded: frozenset[int],
     rounded: Mapping[int, Mask],
 ) -> Chain:
-    records = np.zeros((len(links) + 1, len(Layer)), dtype=np.int64)
-    kept: list[Array] = []
-
-    def address(array: Array) -> int:
-        kept.append(np.ascontiguousarray(array))
-        return address_of(kept[-1])
-
-    records[0, Layer.WIDTH], records[0, Layer.PADDED] = inputs, _up(inputs)
-    factors = np.zeros(len(Factor))
+    memory = _Memory(_numbers(inputs, links))
+    factors = [0.0] * len(Factor)
     factors[Factor.INTERVAL] = gamma(2 * inputs + 4)
     factors[Factor.LINES] = gamma(8 + 2 * sum(len(link.bias) for link in links))
-    records[0, Layer.FACTORS] = address(factors)
+    first = [0] * len(Layer)
+    first[Layer.WIDTH], first[Layer.PADDED] = inputs, _up(inputs)
+    first[Layer.FACTORS] = memory.put(np.array([factors]), len(Factor))
+    rows = [first]
     column, columns, before = _up(inputs), {0: slice(0, inputs)}, inputs
-    for link, record in zip(links, records[1:], strict=True):
+    for link in links:
         width, padded = len(link.bias), _up(len(link.bias))
-        weights = _filled(link.weights, width, _up(before))
-        turned = _filled(link.weights.T, before, padded)
-        bias = _filled(link.bias[None], 1, padded)
-        record[Layer.WIDTH], record[Layer.PADDED] = width, padded
-        record[Layer.SOURCE], record[Layer.SOURCE_PADDED] = before, _up(before)
-        record[Layer.WEIGHTS], record[Layer.TURNED] = address(weights), address(turned)
-        record[Layer.SIZES] = address(np.abs(weights))
-        record[Layer.ABSOLUTE], record[Layer.BIAS] = address(np.abs(turned)), address(bias)
-        record[Layer.ABSOLUTE_BIAS], record[Layer.BENT] = address(np.abs(bias)), link.bent
-        record[Layer.WANTED], record[Layer.COLUMN] = link.value in bounded, column
-        if link.direct is not None:
-            direct = _filled(link.direct.T, inputs, padded)
-            record[Layer.DIRECT] = address(_filled(link.direct, width, _up(inputs)))
-            record[Layer.DIRECT_TURNED], record[Layer.DIRECT_ABSOLUTE] = (
-                address(direct),
-                address(np.abs(direct)),
-            )
-        reads = before + (0 if link.direct is None else inputs)
-        record[Layer.FACTORS] = address(_factors(link, width, reads))
+        row = _record(memory, link, before, inputs)
+        row[Layer.WANTED], row[Layer.COLUMN] = int(link.value in bounded), column
         if link.value in rounded and (link.once is False or rounded[link.value].any()):
-            record[Layer.ROUNDED] = 2 if link.once else 1
-            mask = _filled(rounded[link.value][None].astype(np.float64), 1, padded)
-            record[Layer.MASK] = address(mask)
+            row[Layer.ROUNDED] = 2 if link.once else 1
+            row[Layer.MASK] = memory.put(rounded[link.value][None], padded)
+        rows.append(row)
         columns[link.value] = slice(column, column + width)
         column, before = column + padded, width
     columns |= {relu: columns[source] for relu, source in relus.items()}
-    known = np.zeros(column, dtype=np.bool_)
+    known, bent = np.zeros((2, column), dtype=np.bool_)
     for value in bounded:
         known[columns[value]] = True
+    for source in relus.values():
+        bent[columns[source]] = True
     columns[ALL] = slice(0, column)
     # Room for every layer, and for the atoms of the last one with those that are equalities twice.
     widest = max(_up(inputs), 2 * before, *(_up(len(link.bias)) for link in links))
+    records = np.array(rows, dtype=np.int64)
     scratch = np.zeros((Buffer.ALIVE + len(records), widest + _PAD))
     scratch[Buffer.EVERY].view(np.int64)[:] = np.arange(scratch.shape[1])
     table = np.zeros(len(Field), dtype=np.int64)
@@ -173,15 +156,73 @@ def _tables(
     table[Field.SCRATCH], table[Field.SCRATCH_SIZE] = address_of(scratch), scratch.shape[1]
     return Chain(
         records,
-        tuple(kept),
+        memory.numbers,
         tuple(link.value for link in links),
         columns,
         tuple(relus),
         known,
+        bent,
         column,
         scratch,
         table,
     )
+
+
+def _record(memory: _Memory, link: _Link, before: int, inputs: int) -> list[int]:
+    """The words of a layer that reads `before` entries."""
+    width, padded, wide = len(link.bias), _up(len(link.bias)), _up(before)
+    row = [0] * len(Layer)
+    row[Layer.WIDTH], row[Layer.PADDED] = width, padded
+    row[Layer.SOURCE], row[Layer.SOURCE_PADDED] = before, wide
+    start = memory.used
+    row[Layer.WEIGHTS] = memory.put(link.weights, wide)
+    row[Layer.TURNED] = memory.put(link.weights.T, padded)
+    row[Layer.BIAS] = memory.put(link.bias[None], padded)
+    sizes = memory.put_sizes(start)
+    row[Layer.SIZES], row[Layer.ABSOLUTE] = sizes, sizes + row[Layer.TURNED] - row[Layer.WEIGHTS]
+    row[Layer.ABSOLUTE_BIAS] = sizes + row[Layer.BIAS] - row[Layer.WEIGHTS]
+    row[Layer.BENT] = int(link.bent)
+    if link.direct is not None:
+        row[Layer.DIRECT] = memory.put(link.direct, _up(inputs))
+        start = memory.used
+        row[Layer.DIRECT_TURNED] = memory.put(link.direct.T, padded)
+        row[Layer.DIRECT_ABSOLUTE] = memory.put_sizes(start)
+    reads = before + (0 if link.direct is None else inputs)
+    row[Layer.FACTORS] = memory.put(_factors(link, width, reads)[None], len(Factor))
+    return row
+
+
+def _numbers(inputs: int, links: list[_Link]) -> int:
+    """Enough room for what the records point to."""
+    total, before = len(Factor), inputs
+    for link in links:
+        width, padded = len(link.bias), _up(len(link.bias))
+        total += 2 * (width * _up(before) + before * padded + padded) + len(Factor) + padded
+        total += 0 if link.direct is None else width * _up(inputs) + 2 * inputs * padded
+        before = width
+    return total
+
+
+class _Memory:
+    """One array for all numbers that the records point to: zeros that are filled piece by piece."""
+
+    def __init__(self, count: int) -> None:
+        self.numbers, self.used = np.zeros(count), 0
+        self.base = address_of(self.numbers)
+
+    def put(self, array: Array | Mask, columns: int) -> int:
+        """The address of an array with zeros on the right of its rows."""
+        start, size = self.used, len(array) * columns
+        self.used = start + size
+        place = self.numbers[start : self.used]
+        if len(place) != size:
+            raise ValueError("more numbers than there is room for")
+        place.reshape(len(array), columns)[:, : array.shape[1]] = array
+        return self.base + 8 * start
+
+    def put_sizes(self, start: int) -> int:
+        """The address of everything since then without signs."""
+        return self.put(np.abs(self.numbers[start : self.used])[None], self.used - start)
 
 
 def _factors(link: _Link, width: int, reads: int) -> Array:
@@ -206,10 +247,3 @@ def address_of(array: Array | NDArray[np.int64] | NDArray[np.bool_]) -> int:
 
 def _up(width: int) -> int:
     return -(-width // _PAD) * _PAD
-
-
-def _filled(array: Array, rows: int, columns: int) -> Array:
-    """With zeros on the right."""
-    found = np.zeros((rows, columns))
-    found[:, : array.shape[1]] = array
-    return found

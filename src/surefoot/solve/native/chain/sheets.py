@@ -71,6 +71,11 @@ class Sheet:
             arrays[name][:, self.chain.columns[value]] = part
         return replace(self, **arrays)
 
+    def all_linear(self) -> NDArray[np.bool_]:
+        """Per box, whether no ReLU is open."""
+        is_open = (self.low < 0.0) & (self.high > 0.0) & self.chain.bent
+        return np.asarray(~is_open.any(axis=1))
+
     def in_reals(self) -> Sheet:
         """Without the rounding of float32."""
         return replace(self, cost=self.real)

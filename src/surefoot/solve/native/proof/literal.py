@@ -103,6 +103,8 @@ def compiled(case: Literal) -> Compiled | None:
 def _known(query: Query, case: Literal) -> dict[str, Interval]:
     """The bounds of free quantities when the definitions are put into everything else."""
     defined = dependence(query, case.parts).defined
+    if not defined and all(isinstance(part, Atom) for part in case.parts):
+        return dict(case.known)
     parts = [_substituted(part, defined) for part in case.parts]
     for name, value in defined.items():
         low, high = case.known[name]
@@ -156,7 +158,8 @@ def _ends(formula: Formula) -> dict[str, Interval]:
                     found[name] = _hull([each[name] for each in several])
         case Atom(linear, relation) if len(linear.coefficients) == 1:
             [(name, factor)] = linear.coefficients
-            end, both = -linear.constant / factor, relation is Relation.EQ
+            end = linear.constant if factor == -1 else -linear.constant / factor
+            both = relation is Relation.EQ
             found[name] = (end if both or factor < 0 else None, end if both or factor > 0 else None)
     return found
 
