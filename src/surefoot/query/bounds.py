@@ -196,6 +196,8 @@ def _coarse(value: Fraction, up: bool) -> Fraction:
 
 
 def _times(coefficient: Fraction, bounds: Interval) -> Interval:
+    if coefficient == 1:
+        return bounds
     low, high = bounds if coefficient > 0 else (bounds[1], bounds[0])
     return (None if low is None else coefficient * low, None if high is None else coefficient * high)
 

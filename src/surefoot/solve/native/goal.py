@@ -101,9 +101,9 @@ def failing(problem: Compiled, least: Array) -> Mask:
     return fails
 
 
-def holding(sets: Goal, found: Bounded) -> Mask:
-    """Which rows are <= 0 in the whole box, or hardly more: they refute nothing."""
-    planes, least = found.least(-sets.rows)
+def holding(rows: Array, found: Bounded) -> Mask:
+    """Which rows of outputs are <= 0 in the whole box, or hardly more: they refute nothing."""
+    planes, least = found.least(-rows)
     box = found.boxes[0]
     size = np.matmul(np.abs(planes.coefficients), box.magnitude[..., None])[..., 0] + np.abs(planes.constant)
     return np.asarray(least >= -_HARDLY * size)

@@ -69,6 +69,13 @@ class Search:
     visited: int = 0
     in_reals: bool = False  # some box was closed for real arithmetic only
     stack: Stack = field(default_factory=Stack)
+    neurons: int = field(init=False)
+    bytes: int = field(init=False)  # of one open box
+
+    def __post_init__(self) -> None:
+        widths = self.problem.network.widths()
+        self.neurons = sum(widths[v] for v in self.plan.kept)
+        self.bytes = 16 * (widths[0] + self.neurons) + len(self.goal.sets) + 16
 
 
 def start(
@@ -96,7 +103,7 @@ def run(s: Search) -> Answer:
     while s.stack and s.goal.sets:
         if monotonic() > s.deadline:
             return _late(s)
-        if len(s.stack) * _bytes(s) > _MEMORY:
+        if len(s.stack) * s.bytes > _MEMORY:
             return Undecided(Why.MEMORY, f"{len(s.stack)} open boxes")
         if s.given_up >= _GIVEN_UP:
             break
@@ -143,12 +150,6 @@ def _end(s: Search) -> Answer:
         detail = f"`{name}` has no bounds; nothing found within artificial ones"
         return _attacked(s) or Undecided(Why.INCOMPLETE, detail)
     return Undecided(Why.NUMERICS, REALS_ONLY) if s.in_reals else Unsat()
-
-
-def _bytes(s: Search) -> int:
-    """What one open box takes."""
-    widths = s.problem.network.widths()
-    return 16 * (widths[0] + sum(widths[v] for v in s.plan.kept)) + len(s.goal.sets) + 16
 
 
 def _late(s: Search) -> Undecided:
@@ -288,9 +289,7 @@ def _branch(s: Search, rest: Domains, slopes: Array, straight: Mask, shrunk: Mas
 
 def _again(s: Search, count: int) -> int:
     """How many times more to halve every box: the fixed cost of a batch is that of many small boxes."""
-    widths = s.problem.network.widths()
-    neurons: int = sum(widths[v] for v in s.plan.kept)
-    room = _FULL * _NEURONS // max(neurons, _NEURONS)
+    room = _FULL * _NEURONS // max(s.neurons, _NEURONS)
     if s.visited == 1:
         return int(room >= 4)  # most boxes that are not refuted at once are in four parts
     return min(2, max(0, (room // count).bit_length() - 2))

@@ -74,7 +74,8 @@ def _bounded(plan: Layout, first: Box, known: Mapping[int, Box], substitutes: bo
     if plan.chain is not None:
         return presented(plan, bound(plan.chain, first, known, substitutes))
     boxes = [first]
-    found = Bounded(plan, boxes, [])
+    used: dict[int, Wanted] = {}
+    found = Bounded(plan, boxes, [], used=used)
     kept = frozenset(plan.kept)
     for number, node in enumerate(plan.network.nodes, start=1):
         found.relaxations.append(line(node, found.boxes) if plan.certified else relaxed(node, found.boxes))
@@ -87,7 +88,7 @@ def _bounded(plan: Layout, first: Box, known: Mapping[int, Box], substitutes: bo
             if is_open.any():
                 rows = Wanted(is_open, is_open)
                 narrow = _narrowed(found, number, rows)
-                boxes[number], found.used[number] = _kept(plan, number, box, narrow, rows)
+                boxes[number], used[number] = _kept(plan, number, box, narrow, rows)
     return found
 
 

@@ -5,7 +5,7 @@ The same method and the same account of rounding as `network.linear`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias, overload
 
@@ -44,7 +44,7 @@ class Bounded:
     boxes: Sequence[Box]
     relaxations: list[Relaxation | None]  # none where there is a sheet
     radii: dict[int, Array] = field(default_factory=dict)  # how far float32 rounding moves a value
-    used: dict[int, Wanted] = field(default_factory=dict)  # the bounds that back-substitution gave
+    used: Mapping[int, Wanted] = field(default_factory=dict)  # the bounds that back-substitution gave
     magnitudes: dict[int, Array] = field(default_factory=dict)
     effects: dict[int, Array] = field(default_factory=dict)
     costs: dict[int, tuple[Array, Array]] = field(default_factory=dict)
@@ -188,16 +188,27 @@ class SheetBoxes(Sequence[Box]):
         )
 
 
+class SheetUsed(Mapping[int, Wanted]):
+    """The bounds of all values that back-substitution gave, out of a sheet."""
+
+    def __init__(self, layout: Layout, sheet: Sheet) -> None:
+        self.layout, self.sheet = layout, sheet
+
+    def __iter__(self) -> Iterator[int]:
+        return (value for value in self.layout.kept if value not in self.layout.plain)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __getitem__(self, value: int) -> Wanted:
+        at = self.sheet.chain.columns[value]
+        return Wanted(self.sheet.used_low[:, at], self.sheet.used_high[:, at])
+
+
 def presented(layout: Layout, sheet: Sheet) -> Bounded:
     """What machine code has found."""
-    columns = sheet.chain.columns
-    used = {
-        v: Wanted(sheet.used_low[:, columns[v]], sheet.used_high[:, columns[v]])
-        for v in layout.kept
-        if v not in layout.plain
-    }
     radii = {ALL: sheet.radius} if layout.rounded else {}
-    return Bounded(layout, SheetBoxes(layout, sheet), [], radii, used, sheet=sheet)
+    return Bounded(layout, SheetBoxes(layout, sheet), [], radii, SheetUsed(layout, sheet), sheet=sheet)
 
 
 def _picked(relaxation: Relaxation, index: Index) -> Relaxation:

@@ -74,19 +74,24 @@ def _by_one_atom(sets: Goal, made: View, least: Array, alone: Mask) -> None:
 
 def _by_many(sets: Goal, made: View, some: Bounded, part: Planes, least: Array, rest: Mask) -> None:
     rows, box = sets.of_set[made.number], some.boxes[0]
-    idle = holding(sets, some)[:, rows] if rows.size > 1 else np.zeros((len(box.low), 1), dtype=np.bool_)
+    own = sets.rows[rows]
+    idle = holding(own, some) if rows.size > 1 else np.zeros((len(box.low), 1), dtype=np.bool_)
     by_machine = some.sheet is not None
     share, scale = multipliers(part, box, idle, _FIRST_STEPS[by_machine])
-    plane = combined(part, share * scale, box)
     steps = _STEPS[by_machine] if rows.size > 1 else _STEPS_ALONE
-    best = improved(some, sets.rows[rows], share, scale, steps)
-    plane, value = better(plane, plane.minimum(box)[:, 0], best.plane, best.value)
-    every = Planes(
-        np.concatenate([part.coefficients, plane.coefficients], axis=1),
-        np.concatenate([part.constant, plane.constant], axis=1),
-    )
-    shrunk = contracted(every, np.concatenate([least, value[:, None]], axis=1), box)
-    closed = (value > 0) | empty(shrunk)
+    best = improved(some, own, share, scale, steps)
+    plane, value, shrunk = best.plane, best.value, box
+    if by_machine:  # the ascent starts with the combination, and steps of a proof decide what is cut off
+        closed = value > 0
+    else:
+        plane = combined(part, share * scale, box)
+        plane, value = better(plane, plane.minimum(box)[:, 0], best.plane, best.value)
+        every = Planes(
+            np.concatenate([part.coefficients, plane.coefficients], axis=1),
+            np.concatenate([part.constant, plane.constant], axis=1),
+        )
+        shrunk = contracted(every, np.concatenate([least, value[:, None]], axis=1), box)
+        closed = (value > 0) | empty(shrunk)
     slope = plane.coefficients[:, 0]
     made.closed[rest] = closed
     made.real[rest] = closed | _in_reals(some, best)

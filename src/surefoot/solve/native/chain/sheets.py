@@ -61,9 +61,7 @@ class Sheet:
         chosen = self.chain.bounded
         return Box(np.where(chosen, self.low, -np.inf), np.where(chosen, self.high, np.inf))
 
-    def with_bounds(
-        self, value: int, box: Box, low: NDArray[np.bool_], high: NDArray[np.bool_]
-    ) -> Sheet:
+    def with_bounds(self, value: int, box: Box, low: NDArray[np.bool_], high: NDArray[np.bool_]) -> Sheet:
         """The same with another box for a layer, for its parts; `low`, `high`: what is still in use."""
         changed = {"low": box.low, "high": box.high, "used_low": low, "used_high": high}
         arrays = {name: getattr(self, name).copy() for name in changed}

@@ -23,6 +23,7 @@ _TRIES = 4  # candidates of a batch that are evaluated exactly
 _DOWNHILL = 32  # candidates of a batch that are moved downhill
 _MANY = 64  # candidates of a batch from which on they are moved further
 _POLISH = 10  # steps by which a solution is moved inside
+_INSIDE = 1e-3  # of the largest atom: from there on a solution is not moved
 _EDGES = 2  # best points, and sets, for which corners are computed
 _ALMOST = 1e-3  # of the largest atom: a point that fails by less is near a solution, if there is one
 _DIGITS = (None, 12, 6)  # to which a corner is rounded: the program's own rounding may miss a tie
@@ -121,13 +122,25 @@ def _solution(g: Guesses, point: Array) -> Sat | None:
     A witness well inside also survives float32 inference, so slack is used only where there is no other.
     """
     problem = g.problem
+    outputs = forward(problem.network, settled(problem, point[None]))[-1]
+    room = _INSIDE * float(np.abs(outputs).max(initial=0.0))
+    is_inside = bool(violation(problem, outputs)[0] < -room)
+    if is_inside and not g.slack and (answer := exactly(g, point)) is not None:
+        return answer
     low, high = problem.low.copy(), problem.high.copy()
     low[g.slack] = high[g.slack] = 0.0
     start = np.clip(point, low, high)
     jitter = 1e-3 * (high - low) * (g.random.random((16, len(low))) - 0.5)
     jitter[0] = 0.0
     points, worst = descend(
-        problem, g.sets, np.clip(start + jitter, low, high), low, high, steps=_POLISH, first_rate=0.03
+        problem,
+        g.sets,
+        np.clip(start + jitter, low, high),
+        low,
+        high,
+        steps=_POLISH,
+        first_rate=0.03,
+        enough=lambda best, worst: bool(worst.min() < -room),
     )
     best = int(np.argmin(worst))
     answer = exactly(g, points[best]) if worst[best] <= 0 else None

@@ -73,7 +73,7 @@ def confirm(
     """
     alive = domains.alive.copy()
     trials = {v.number: refutation(v, found) for v in views}
-    pending = ~(alive & ~refuted).any(axis=1)
+    pending: Mask = ~np.asarray((alive & ~refuted).any(axis=1))
     if pending.any():
         closing = Closing(domains, found, trials, lenient).pick(pending)
         alive[np.flatnonzero(pending)[_closed(ledger, closing)]] = False
