@@ -20,6 +20,7 @@ Interval: TypeAlias = tuple[Fraction | None, Fraction | None]  # None: no bound 
 Box: TypeAlias = Mapping[str, Interval]
 
 _FINE = 1 << 60  # tightened bounds of real quantities are multiples of 1/_FINE, rounded outward
+_SMALL = 1 << 64  # numbers and their quotients that neither overflow nor vanish in float32
 _WORTH = Fraction(1, 1000)  # a tightening that gains less than this part of the width is not made
 
 
@@ -61,8 +62,18 @@ def float32_within(value: Fraction, bounds: Interval) -> Fraction:
 
 
 def _finite_float32(value: Fraction) -> np.float32:
+    if _is_float32(value):
+        return np.float32(float(value))
     near = round_to_float32(value)
     return near if np.isfinite(near) else np.copysign(np.finfo(np.float32).max, near)
+
+
+def _is_float32(value: Fraction) -> bool:
+    """Whether a value is a float32 number itself, at a glance: a double with few digits."""
+    if value.denominator > _SMALL or abs(value.numerator) > _SMALL:
+        return False
+    near = float(value)
+    return float(np.float32(near)) == near and near.as_integer_ratio() == (value.numerator, value.denominator)
 
 
 def whole_names(quantities: Iterable[Quantity]) -> frozenset[str]:

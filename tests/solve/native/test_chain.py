@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from fractions import Fraction
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -10,6 +10,7 @@ from tests.solve.native.test_proofs import accepted, random_query
 
 from surefoot.network.exact import exact_outputs
 from surefoot.network.outward import Array
+from surefoot.problem.environment import Real
 from surefoot.problem.network import (
     Activation,
     Affine,
@@ -19,16 +20,20 @@ from surefoot.problem.network import (
     Network,
     Pick,
     Shape,
+    dense,
     frozen,
     frozen_indices,
 )
-from surefoot.query.query import Sat, Unsat
+from surefoot.problem.term import Const, Var
+from surefoot.query.query import NetworkCall, Quantity, Query, Sat, Unsat
 from surefoot.query.satisfies import satisfies
 from surefoot.solve.native.bounding.bounds import bounded, inherited, nothing_known
 from surefoot.solve.native.bounding.dual import improved
 from surefoot.solve.native.bounding.layout import Layout, layout
+from surefoot.solve.native.bounding.passes import forward
 from surefoot.solve.native.chain import layers, sheets
 from surefoot.solve.native.problem import Mask
+from surefoot.solve.native.proof import ledger
 from surefoot.solve.native.solver import decide
 
 
@@ -150,6 +155,25 @@ def test_the_same_question_gives_the_same_proof() -> None:
     found = [decide(random_query(seed)[0], seconds=5.0) for seed in (3, 3)]
     proofs = [answer.proof for answer in found if isinstance(answer, Unsat) and answer.proof is not None]
     assert len({str(proof.cases) for proof in proofs}) <= 1
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_closed_boxes_that_wait_are_written_as_at_once(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A proof does not depend on when the steps of its boxes are written."""
+    rng = np.random.default_rng(seed)
+    given = dense([(rng.normal(size=(12, 3)), rng.normal(size=12)), (rng.normal(size=(1, 12)), [0.0])])
+    inputs = tuple(Quantity(f"x{i}", Real(-1, 1, float32=True)) for i in range(3))
+    call = NetworkCall(given, tuple(Var(q.name) for q in inputs), ("y",), float32=True)
+    corners = np.array(list(product((-1.0, 1.0), repeat=3)))
+    most = forward(given, np.concatenate([corners, rng.uniform(-1, 1, size=(500, 3))]))[-1].max()
+    asked = Query((*inputs, Quantity("y", Real())), (Var("y") >= Const(Fraction(most + 0.3)),), (call,))
+    later = decide(asked, seconds=20)
+    monkeypatch.setattr(ledger, "_WAITING", 0)
+    at_once = decide(asked, seconds=20)
+    assert isinstance(later, Unsat)
+    assert isinstance(at_once, Unsat)
+    proof = accepted(later.proof)
+    assert proof.cases == accepted(at_once.proof).cases
 
 
 def test_other_networks_are_left_to_numpy() -> None:

@@ -13,6 +13,7 @@ from surefoot.solve.native.problem import Compiled, truth
 STEPS = 60
 _FEW, _FEW_STEPS = 32, 8  # starts and steps that find most solutions to which gradients lead
 _RESTARTS = 192
+_SAMPLES = 96  # points that are looked at before anything else
 _CORNERS = 64
 
 
@@ -89,7 +90,7 @@ def descend(
 
 def sampled(problem: Compiled, random: np.random.Generator) -> Array | None:
     """The best of some points, if it satisfies the formula in floats."""
-    points = settled(problem, starts(problem, random, _RESTARTS))
+    points = settled(problem, starts(problem, random, _SAMPLES))
     found = np.nan_to_num(violation(problem, forward(problem.network, points)[-1]), nan=np.inf)
     best = int(np.argmin(found))
     return points[best] if found[best] <= 0 else None
