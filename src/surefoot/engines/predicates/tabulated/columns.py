@@ -71,12 +71,12 @@ class Columns:
         self.known: dict[int, Numbers] = {}  # values of terms by identity: a term may occur in many places
 
     def narrow(self, rows: Rows) -> Columns:
-        some = Columns(_Narrowed(self.given, rows), len(rows))
+        some = Columns(Narrowed(self.given, rows), len(rows))
         some.wider = (self, rows)
         return some
 
     def condition(self, term: Term) -> Mask:
-        return np.broadcast_to(_truth(self.of(term)), (self.size,))
+        return np.broadcast_to(truth(self.of(term)), (self.size,))
 
     def numbers(self, term: Term) -> NDArray[np.int64]:
         """Whole numbers; truth values count as 0 and 1. Where it is no whole number the result is rounded."""
@@ -111,7 +111,7 @@ class Columns:
         whole, rows = self.wider
         found = whole._known(term)
         if found is not None:
-            found = _number(_rows(found, rows))
+            found = _number(rows_of(found, rows))
             self.known[id(term)] = found
         return found
 
@@ -142,7 +142,7 @@ class Columns:
         return total
 
     def _either(self, test: Term, then: Term, otherwise: Term) -> Column:
-        decided = _truth(self.of(test))
+        decided = truth(self.of(test))
         if decided.all() or not decided.any():
             return self.of(then if decided.all() else otherwise)
         decided = np.broadcast_to(decided, (self.size,))
@@ -158,7 +158,7 @@ class Columns:
         return Numbers(values, min(one.low, other.low), max(one.high, other.high), one.over)
 
 
-class _Narrowed(Mapping[str, Column]):
+class Narrowed(Mapping[str, Column]):
     """Some rows of columns, taken when they are needed."""
 
     def __init__(self, whole: Mapping[str, Column], rows: Rows) -> None:
@@ -167,7 +167,7 @@ class _Narrowed(Mapping[str, Column]):
 
     def __getitem__(self, name: str) -> Column:
         if name not in self.taken:
-            self.taken[name] = _rows(self.whole[name], self.rows)
+            self.taken[name] = rows_of(self.whole[name], self.rows)
         return self.taken[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -177,7 +177,7 @@ class _Narrowed(Mapping[str, Column]):
         return len(self.whole)
 
 
-def _rows(column: Column, rows: Rows) -> Column:
+def rows_of(column: Column, rows: Rows) -> Column:
     match column:
         case Numbers(values, low, high, over):
             return column if values.size == 1 else Numbers(values[rows], low, high, over)
@@ -187,7 +187,7 @@ def _rows(column: Column, rows: Rows) -> Column:
             return mask if mask.size == 1 else mask[rows]
 
 
-def _truth(value: Column) -> Mask:
+def truth(value: Column) -> Mask:
     if not isinstance(value, np.ndarray):
         raise Unsupported("a number stands where a truth value is needed")
     return value
@@ -320,7 +320,7 @@ def _equal(left: Column, right: Column) -> Mask:
 
 
 def _not(column: Column) -> Mask:
-    return ~_truth(column)
+    return ~truth(column)
 
 
 RULES: dict[Op, Callable[..., Column]] = {

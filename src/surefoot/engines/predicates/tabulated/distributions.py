@@ -23,6 +23,7 @@ from surefoot.engines.predicates.tabulated.table import (
     OutOfTime,
     Table,
     in_order,
+    lookups_of,
     of_numbers,
     picks,
     targets_of,
@@ -66,13 +67,14 @@ def distributions(table: Table, budget: Budget) -> Distributions:
     for _, choice in groups:
         variants.setdefault(choice, len(variants))
     orders = {id(s): in_order((s.guard, s.choice), model.outputs) for s in model.steps}
+    lookups = lookups_of(table)
     found: list[Choices] = []
     stalls = np.zeros(len(table), dtype=np.bool_)
     for first in range(0, len(table), CHUNK):
         if budget.spent():
             raise OutOfTime
         numbers = np.arange(first, min(first + CHUNK, len(table)))
-        look = Look(model, of_numbers(model, model.scalars, table.ranges, numbers), orders)
+        look = Look(model, of_numbers(model, model.scalars, table.ranges, numbers), orders, lookups)
         for (_, choice), steps in groups.items():
             found += _of_group(table, steps, look, first, variants[choice])
         stalls[numbers] = _near_ties(look)

@@ -19,18 +19,17 @@ from numpy.typing import NDArray
 
 from surefoot.engines.predicates.listed import listed
 from surefoot.engines.predicates.moves import Dynamics, domain
-from surefoot.engines.predicates.tabulated.columns import Column, Columns, Mask, Numbers, Spread
+from surefoot.engines.predicates.tabulated.columns import Column, Columns, Mask, Spread
+from surefoot.engines.predicates.tabulated.lookups import Looked, Lookups, column
 from surefoot.errors import Unsupported
-from surefoot.problem.environment import Bool
 from surefoot.problem.meaning.inference import round_to_float32
 from surefoot.problem.network import Network
-from surefoot.problem.term import Apply, Op, Term, free_names
+from surefoot.problem.term import Apply, Op, Term, Var, free_names
 from surefoot.solve.native.cells.points import apart, evaluated
 from surefoot.work.budget import Budget
 
 Indices: TypeAlias = NDArray[np.int64]
 Picks: TypeAlias = Sequence[Mapping[str, Column]]  # values that the environment chooses
-Ordered: TypeAlias = list[tuple[bool, Term]]  # conjuncts, each with whether it depends on outputs
 CHUNK = 1 << 15
 MOST_STEPS = 20_000_000  # of all states together: about 400 megabytes
 MOST_PICKS = 4096  # combinations of values that the environment may choose in one step
@@ -38,6 +37,17 @@ MOST_PICKS = 4096  # combinations of values that the environment may choose in o
 
 class OutOfTime(Exception):
     """The budget ended while states were enumerated."""
+
+
+@dataclass(frozen=True, slots=True)
+class Best:
+    """A conjunct: this output may be as large as all of these."""
+
+    output: int
+    others: tuple[int, ...]
+
+
+Ordered: TypeAlias = list[tuple[bool, Term | Best]]  # conjuncts, each with whether it depends on outputs
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -135,6 +145,7 @@ class Looking:
         dynamics = begun.dynamics
         self.orders = {id(s): in_order((s.guard, s.choice), dynamics.outputs) for s in dynamics.steps}
         self.picked = {id(s): list(picks(dynamics, (s.guard, *s.after.values()))) for s in dynamics.steps}
+        self.lookups = lookups_of(begun)
         for case in (*dynamics.bad, *dynamics.trouble):
             self.orders[id(case)] = in_order((case,), dynamics.outputs)
             self.picked[id(case)] = list(picks(dynamics, (case,)))
@@ -149,7 +160,7 @@ class Looking:
             self.budget.progress(f"predicates: {self.looked} of {len(self.begun)} states looked at")
             some = numbers[first : first + CHUNK]
             here = of_numbers(dynamics, dynamics.scalars, ranges, some)
-            look = Look(dynamics, here, self.orders, self.picked)
+            look = Look(dynamics, here, self.orders, self.lookups, self.picked)
             for part in _edges(dynamics, ranges, look, some):
                 self.edges.append(part)
                 found.append(part[1])
@@ -184,12 +195,8 @@ def of_numbers(
     places = np.unravel_index(numbers, tuple(map(len, ranges))) if ranges else ()
     given: dict[str, Column] = {}
     for name, span, place in zip(names, ranges, places, strict=True):
-        given[name] = _column(dynamics.layout.kinds[name], place + span.start, span)
+        given[name] = column(dynamics.layout.kinds[name], place + span.start, span)
     return Columns(given, len(numbers))
-
-
-def _column(kind: object, values: Indices, span: range) -> Column:
-    return values.astype(np.bool_) if isinstance(kind, Bool) else Numbers(values, span[0], span[-1])
 
 
 class Look:
@@ -200,6 +207,7 @@ class Look:
         dynamics: Dynamics,
         here: Columns,
         orders: Mapping[int, Ordered],
+        lookups: Lookups,
         picked: Mapping[int, Picks] | None = None,
     ) -> None:
         """`picked`: what the environment may choose, by identity of a step or condition, if it is known."""
@@ -207,8 +215,9 @@ class Look:
         self.low = np.full((len(dynamics.outputs), here.size), -np.inf)
         self.high = np.full((len(dynamics.outputs), here.size), np.inf)
         self.seen = np.zeros(here.size, dtype=np.bool_)
+        self.most = np.full(here.size, -np.inf)  # some output is at least as large
         outputs = {n: Spread(self.low[i], self.high[i]) for i, n in enumerate(dynamics.outputs)}
-        self.here = Columns({**here.given, **outputs}, here.size)
+        self.here = Looked({**here.given, **outputs}, here.size, lookups)
 
     def known(self, rows: Indices) -> None:
         """Evaluate the network in these states, where that was not done before."""
@@ -216,23 +225,34 @@ class Look:
             return
         some = self.here.narrow(new)
         points = np.stack([_seen(some, t) for t in self.dynamics.call.inputs], axis=1)
-        self.low[:, new], self.high[:, new] = spread(self.dynamics.call.network, points)
+        low, high = spread(self.dynamics.call.network, points)
+        self.low[:, new], self.high[:, new], self.most[new] = low, high, low.max(axis=0)
         self.seen[new] = True
 
     def rows(self, ordered: Ordered, picked: Mapping[str, Column]) -> tuple[Columns, Indices]:
         """In which states all conditions may hold: first those that do not depend on outputs."""
-        here = Columns({**self.here.given, **picked}, self.size) if picked else self.here
+        here = Looked({**self.here.given, **picked}, self.size, self.here.lookups) if picked else self.here
         rows, few = np.arange(self.size), here
         for depends, condition in ordered:
             if depends:
                 self.known(rows)
-            kept = np.flatnonzero(few.condition(condition))
+            holds = self.is_best(condition, rows) if isinstance(condition, Best) else few.condition(condition)
+            kept = np.flatnonzero(holds)
             if kept.size < rows.size:
                 rows = rows[kept]
                 few = here.narrow(rows)
             if not rows.size:
                 break
         return here, rows
+
+    def is_best(self, wanted: Best, rows: Indices) -> Mask:
+        """In which of these states."""
+        if len(wanted.others) == len(self.low) - 1:  # its own lower end is no higher than its upper end
+            most = self.most[rows]
+        else:
+            most = self.low[np.array(wanted.others)[:, None], rows].max(axis=0)
+        found: Mask = self.high[wanted.output, rows] >= most
+        return found
 
     def some(self, cases: tuple[Term, ...]) -> Mask:
         """States in which one of the conditions may hold, for some values that the environment chooses."""
@@ -243,16 +263,24 @@ class Look:
         return found
 
 
+def lookups_of(table: Table) -> Lookups:
+    return Lookups(table.dynamics.layout.kinds, dict(zip(table.dynamics.scalars, table.ranges, strict=True)))
+
+
 def in_order(conditions: tuple[Term, ...], outputs: tuple[str, ...]) -> Ordered:
     """The conjuncts of these conditions, those that depend on outputs last."""
-    parts = list(conditions)
+    parts, number = list(conditions), {name: i for i, name in enumerate(outputs)}
     found: Ordered = []
+    below: dict[int, set[int]] = {}  # for every output, which must not exceed it
     while parts:
-        part = parts.pop(0)
-        if isinstance(part, Apply) and part.op is Op.AND:
-            parts[:0] = part.args
-        else:
-            found.append((not free_names(part).isdisjoint(outputs), part))
+        match parts.pop(0):
+            case Apply(Op.AND, args):
+                parts[:0] = args
+            case Apply(Op.LE, (Var(left), Var(right))) if left in number and right in number:
+                below.setdefault(number[right], set()).add(number[left])
+            case part:
+                found.append((not free_names(part).isdisjoint(outputs), part))
+    found += [(True, Best(i, tuple(sorted(others - {i})))) for i, others in below.items() if others - {i}]
     return sorted(found, key=lambda f: f[0])
 
 
@@ -293,7 +321,7 @@ def picks(dynamics: Dynamics, terms: tuple[Term, ...]) -> Iterator[Mapping[str, 
         raise Unsupported("the environment chooses among too many values to be tabulated")
     for values in product(*(s for s in spans if s is not None)):
         yield {
-            n: _column(dynamics.kinds[n], np.array([v]), range(v, v + 1))
+            n: column(dynamics.kinds[n], np.array([v]), range(v, v + 1))
             for n, v in zip(names, values, strict=True)
         }
 
@@ -326,6 +354,6 @@ def targets_of(
 
 def _numbers(ranges: tuple[range, ...], states: Indices) -> Indices:
     number = np.zeros(len(states), dtype=np.int64)
-    for column, span in zip(states.T, ranges, strict=True):
-        number = number * len(span) + (column - span.start)
+    for values, span in zip(states.T, ranges, strict=True):
+        number = number * len(span) + (values - span.start)
     return number
