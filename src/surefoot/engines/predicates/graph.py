@@ -5,19 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import product
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from surefoot.encode.expand import Tree
 from surefoot.encode.layout import value_of
 from surefoot.encode.unroll import state_kinds
 from surefoot.engines.predicates.moves import Dynamics, Step, domain
 from surefoot.engines.predicates.tabulated.partition import Partition, Reached
 from surefoot.engines.predicates.tabulated.table import Table
 from surefoot.errors import InvalidProblem
-from surefoot.problem.environment import Array, Bool
+from surefoot.problem.environment import Array, Bool, Kind
 from surefoot.problem.names import location_key
 from surefoot.problem.semantics import Move, State, step
-from surefoot.problem.term import Term
+from surefoot.problem.term import Term, Var
 from surefoot.verdict.artifact import AbstractGraph, AbstractState, Tests
 from surefoot.verdict.verdict import Trace
 
@@ -29,6 +32,27 @@ def as_state(dynamics: Dynamics, scalars: Scalars) -> State:
     values = {f"{name}@0": value for name, value in scalars.items()}
     trees = dynamics.layout.trees
     return {n: value_of(k, trees[n], values, 0, False) for n, k in state_kinds(dynamics.problem.environment)}
+
+
+def states_of(table: Table, numbers: NDArray[np.int64]) -> list[State]:
+    """The same for many states of a table."""
+    dynamics, trees = table.dynamics, table.dynamics.layout.trees
+    places = np.unravel_index(numbers, tuple(map(len, table.ranges)))
+    values = dict(zip(dynamics.scalars, places, strict=True))
+    begin = {n: r.start for n, r in zip(dynamics.scalars, table.ranges, strict=True)}
+
+    def column(kind: Kind, tree: Tree) -> list[Any]:
+        if isinstance(kind, Array):
+            assert isinstance(tree, tuple)
+            parts = [column(kind.element, t) for t in tree]
+            return list(zip(*parts, strict=True)) if parts else [()] * len(numbers)
+        assert isinstance(tree, Var)
+        found = values[tree.name]
+        return (found > 0 if isinstance(kind, Bool) else found + begin[tree.name]).tolist()
+
+    kinds = dict(state_kinds(dynamics.problem.environment))
+    columns = [column(kind, trees[name]) for name, kind in kinds.items()]
+    return [dict(zip(kinds, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
 def labels_of(steps: Sequence[Step]) -> tuple[list[str], np.ndarray[tuple[int], np.dtype[np.int64]]]:
@@ -65,8 +89,7 @@ def tabulated_graph(
     bits = table.at(members, [dynamics.expanded(p) for p in given]).T.tolist()
     several = [c for c in dynamics.problem.environment.components if len(c.locations) > 1]
     states = []
-    for cell, member, values in zip(number, members.tolist(), bits, strict=True):
-        witness = as_state(dynamics, table.state(member))
+    for cell, witness, values in zip(number, states_of(table, members), bits, strict=True):
         states.append(
             abstract_state(
                 dynamics,

@@ -23,7 +23,9 @@ FEW = 32  # states of a box that is not worth halving
 def closed_set(found: Abstraction, graph: AbstractGraph) -> ClosedSet:
     """The reachable abstract states with boxes around all of their states."""
     table = found.table
-    inside = np.isin(found.parts.cell, found.reached.states)
+    kept = np.zeros(len(found.parts), dtype=np.bool_)
+    kept[found.reached.states] = True
+    inside = kept[found.parts.cell]
     shape = tuple(map(len, table.ranges))
     begins = [r.start for r in table.ranges]
     boxes = [

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from surefoot.engines.predicates.moves import Dynamics
-from surefoot.engines.predicates.tabulated.partition import Partition, partition
-from surefoot.engines.predicates.tabulated.table import Indices, Looking, Table, empty, starts_of
+from surefoot.engines.predicates.tabulated.partition import Partition, begins, by_number, partition, ranges_of
+from surefoot.engines.predicates.tabulated.table import Looking, Table, empty, starts_of
 from surefoot.problem.term import Term
 from surefoot.work.budget import Budget
 
@@ -24,19 +24,14 @@ def reachable_part(
     begun = empty(dynamics)
     starts = starts_of(begun)
     parts = partition(begun, conditions)
-    members = np.argsort(parts.cell, kind="stable")
-    first = np.concatenate([[0], np.cumsum(np.bincount(parts.cell, minlength=len(parts)))])
+    members = by_number(parts.cell)
+    first = begins(parts.cell, len(parts))
     look = Looking(begun, budget)
     seen = np.zeros(len(parts), dtype=np.bool_)
     wave = np.unique(parts.cell[starts])
     while wave.size:
         seen[wave] = True
-        targets = look.at(np.sort(_of(members, first, wave)))
+        targets = look.at(np.sort(members[ranges_of(first[wave], first[wave + 1])]))
         after = np.unique(parts.cell[targets])
         wave = after[~seen[after]]
     return look.table(starts), parts, look.looked
-
-
-def _of(members: Indices, first: Indices, cells: Indices) -> Indices:
-    """All states of these abstract states."""
-    return np.concatenate([members[first[c] : first[c + 1]] for c in cells.tolist()])

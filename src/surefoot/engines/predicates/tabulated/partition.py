@@ -46,20 +46,22 @@ class Reached:
 
 def partition(table: Table, predicates: Sequence[Term]) -> Partition:
     """Group the states by location and truth values."""
-    key, span = np.zeros(len(table), dtype=np.int64), 1
-    for name, values in zip(table.dynamics.scalars, table.ranges, strict=True):
+    shape = tuple(map(len, table.ranges))
+    key, span = np.zeros([1] * len(shape), dtype=np.int64), 1  # an axis for every scalar
+    for axis, name in enumerate(table.dynamics.scalars):
         if name.startswith("@"):
-            key, span = key * len(values) + _scalar(table, name), span * len(values)
+            index = np.arange(shape[axis]).reshape([-1 if a == axis else 1 for a in range(len(shape))])
+            key, span = key * shape[axis] + index, span * shape[axis]
     alike: dict[frozenset[str], list[Term]] = {}  # predicates about the same scalars are evaluated together
     for predicate in predicates:
         alike.setdefault(frozenset(free_names(predicate)), []).append(predicate)
     for together in alike.values():
         numbers, count = table.classes(together)
         if span > _WIDEST // count:
-            _, key = np.unique(key, return_inverse=True)
-            span = int(key.max()) + 1
+            _, places = np.unique(key, return_inverse=True)
+            key, span = places.reshape(key.shape), int(places.max()) + 1
         key, span = key * count + numbers, span * count
-    return _grouped(key)
+    return _grouped(np.broadcast_to(key, shape).reshape(-1))
 
 
 def divided(table: Table, parts: Partition, predicate: Term) -> Partition:
@@ -78,14 +80,6 @@ def _grouped(key: Ids) -> Partition:
     return Partition(cell.reshape(-1).astype(np.int64), member)
 
 
-def _scalar(table: Table, name: str) -> Ids:
-    """The values of one scalar in every state, from 0."""
-    shape = tuple(map(len, table.ranges))
-    axis = table.dynamics.scalars.index(name)
-    index = np.arange(shape[axis]).reshape([-1 if a == axis else 1 for a in range(len(shape))])
-    return np.broadcast_to(index, shape).reshape(-1)
-
-
 def reach(table: Table, parts: Partition, labels: NDArray[np.int64], unsafe: Mask) -> Reached:
     """A search from the abstract starts; `labels` says which action a step carries out."""
     count = len(parts)
@@ -97,7 +91,7 @@ def reach(table: Table, parts: Partition, labels: NDArray[np.int64], unsafe: Mas
     else:
         rest, to = np.divmod(distinct, count)
         edges = np.stack([*np.divmod(rest, kinds), to], axis=1)
-    first = np.searchsorted(edges[:, 0], np.arange(count + 1))
+    first = begins(edges[:, 0], count)
     starts = np.unique(parts.cell[table.starts])
     distance = dict.fromkeys(starts.tolist(), 0)
     frontier, depth, order = starts, 0, [starts]
@@ -114,6 +108,21 @@ def reach(table: Table, parts: Partition, labels: NDArray[np.int64], unsafe: Mas
     broken = np.zeros(count, dtype=np.bool_)
     broken[parts.cell[unsafe]] = True
     return Reached(states, distance, starts, states[broken[states]], edges[seen[edges[:, 0]]])
+
+
+def begins(numbers: Ids, count: int) -> Ids:
+    """Where each number below the count begins among these if they are sorted, and where the last ends."""
+    found = np.zeros(count + 1, dtype=np.int64)
+    np.cumsum(np.bincount(numbers, minlength=count), out=found[1:])
+    return found
+
+
+def by_number(numbers: Ids) -> Ids:
+    """The places of these numbers (from 0, below 2^32) in ascending order, equal ones as they stand."""
+    order = np.argsort((numbers & 0xFFFF).astype(np.uint16), kind="stable")  # by counting: numpy does so
+    if int(numbers.max(initial=0)) > 0xFFFF:
+        order = order[np.argsort((numbers[order] >> 16).astype(np.uint16), kind="stable")]
+    return order
 
 
 def ranges_of(first: Ids, last: Ids) -> Ids:
@@ -155,8 +164,8 @@ class Concrete:
 def explore(table: Table, usable: Mask | None = None) -> Concrete:
     """All reachable states, level by level; only along usable edges if these are given."""
     edges = np.arange(len(table.sources)) if usable is None else np.flatnonzero(usable)
-    edges = edges[np.argsort(table.sources[edges], kind="stable")]
-    first = np.searchsorted(table.sources[edges], np.arange(len(table) + 1))
+    edges = edges[by_number(table.sources[edges])]
+    first = begins(table.sources[edges], len(table))
     reached = np.zeros(len(table), dtype=np.bool_)
     before = np.full(len(table), -1, dtype=np.int64)
     frontier = table.starts

@@ -78,11 +78,13 @@ class Table:
         return np.broadcast_to(bits[0].reshape(shape), tuple(map(len, self.ranges))).reshape(-1)
 
     def classes(self, conditions: Sequence[Term]) -> tuple[Indices, int]:
-        """Which states agree on all of these conditions over scalars: a number below the count, per state."""
+        """Which states agree on all of these conditions over scalars: a number below the count.
+
+        The numbers have an axis for every scalar, of length 1 where the scalar is not mentioned.
+        """
         bits, shape = self._of_mentioned(conditions)
         distinct, place = np.unique(np.packbits(bits, axis=0), axis=1, return_inverse=True)
-        spread = np.broadcast_to(place.reshape(shape), tuple(map(len, self.ranges)))
-        return spread.reshape(-1), distinct.shape[1]
+        return place.reshape(shape), distinct.shape[1]
 
     def _of_mentioned(self, conditions: Sequence[Term]) -> tuple[NDArray[np.bool_], list[int]]:
         """The conditions for each combination of values of the scalars that are mentioned, and the shape."""
@@ -216,6 +218,9 @@ class Look:
         self.high = np.full((len(dynamics.outputs), here.size), np.inf)
         self.seen = np.zeros(here.size, dtype=np.bool_)
         self.most = np.full(here.size, -np.inf)  # some output is at least as large
+        count = len(dynamics.outputs)
+        asked = [c for order in orders.values() for depends, c in order if depends]
+        self.only_best = all(isinstance(c, Best) and len(c.others) == count - 1 for c in asked)
         outputs = {n: Spread(self.low[i], self.high[i]) for i, n in enumerate(dynamics.outputs)}
         self.here = Looked({**here.given, **outputs}, here.size, lookups)
 
@@ -225,7 +230,7 @@ class Look:
             return
         some = self.here.narrow(new)
         points = np.stack([_seen(some, t) for t in self.dynamics.call.inputs], axis=1)
-        low, high = spread(self.dynamics.call.network, points)
+        low, high = spread(self.dynamics.call.network, points, self.only_best)
         self.low[:, new], self.high[:, new], self.most[new] = low, high, low.max(axis=0)
         self.seen[new] = True
 
@@ -298,14 +303,21 @@ def _seen(here: Columns, term: Term) -> NDArray[np.float64]:
     return np.broadcast_to(np.array(near)[places.reshape(value.values.shape)], (here.size,))
 
 
-def spread(network: Network, points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def spread(
+    network: Network, points: NDArray[np.float64], only_best: bool
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Between which numbers each output lies in any float32 evaluation: (outputs, points) twice.
 
-    One radius for many points first; points at which two outputs are close get one of their own.
+    One radius for many points first; points at which two outputs are close get one of their own, or only
+    those at which another is close to the best, where nothing but the best is asked for.
     """
     outputs, radius = evaluated(network, points, True)
-    gaps = np.diff(np.sort(outputs, axis=0), axis=0).min(axis=0, initial=np.inf)
-    close = np.flatnonzero(~(gaps > 4 * radius.max(axis=0)))
+    far = 4 * radius.max(axis=0)
+    if only_best:
+        close = np.flatnonzero(~((outputs >= outputs.max(axis=0) - far).sum(axis=0) == 1))
+    else:
+        gaps = np.diff(np.sort(outputs, axis=0), axis=0).min(axis=0, initial=np.inf)
+        close = np.flatnonzero(~(gaps > far))
     if close.size:
         outputs[:, close], radius[:, close] = apart(network, points[close], True)
     low, high = np.nextafter(outputs - radius, -np.inf), np.nextafter(outputs + radius, np.inf)
@@ -348,8 +360,8 @@ def targets_of(
     for name, span in zip(dynamics.scalars, ranges, strict=True):
         values = here.numbers(after[name])
         inside &= (values >= span[0]) & (values <= span[-1])
-        number = number * len(span) + np.clip(values - span.start, 0, len(span) - 1)
-    return number, inside
+        number = number * len(span) + (values - span.start)
+    return np.where(inside, number, 0), inside
 
 
 def _numbers(ranges: tuple[range, ...], states: Indices) -> Indices:

@@ -1,0 +1,138 @@
+"""What is looked up, sorted by counting or asked of the best output alone is what direct evaluation says."""
+
+from __future__ import annotations
+
+from random import Random
+
+import numpy as np
+import pytest
+
+from surefoot.engines.predicates.graph import as_state, states_of
+from surefoot.engines.predicates.moves import dynamics
+from surefoot.engines.predicates.tabulated.columns import Columns, Numbers, Spread
+from surefoot.engines.predicates.tabulated.lookups import Looked, Lookups, column
+from surefoot.engines.predicates.tabulated.partition import begins, by_number
+from surefoot.engines.predicates.tabulated.table import Best, Look, empty, in_order, lookups_of, of_numbers
+from surefoot.engines.predicates.tabulated.table import spread as spread_of
+from surefoot.problem.environment import Array, Bool, Component, Edge, Environment, Int, Outcome, Variable
+from surefoot.problem.problem import Problem
+from surefoot.problem.property import Never
+from surefoot.problem.term import Apply, Const, Op, Term, Var, conjunction, equal, ite
+from surefoot.studies.racetrack.abstraction import Instance
+
+KINDS = {"a": Int(-3, 4), "b": Bool(), "c": Int(2, 60), "d": Int(0, 90)}
+RANGES = {"a": range(-3, 5), "b": range(2), "c": range(2, 61), "d": range(91)}
+
+
+def a_number(random: Random, depth: int) -> Term:
+    if depth == 0 or random.random() < 0.2:
+        return random.choice([Var("a"), Var("c"), Var("d"), Var("free"), Const(random.randint(-9, 9))])
+    left, right = a_number(random, depth - 1), a_number(random, depth - 1)
+    match random.randrange(5):
+        case 0:
+            return left + right
+        case 1:
+            return Apply(random.choice([Op.MIN, Op.MAX]), (left, right))
+        case 2:
+            return left * random.randint(-3, 3)
+        case 3:
+            return Apply(Op.MOD, (left, right))
+        case _:
+            return ite(a_condition(random, depth - 1), left, right)
+
+
+def a_condition(random: Random, depth: int) -> Term:
+    if depth == 0:
+        return random.choice([Var("b"), a_number(random, 0) <= a_number(random, 0)])
+    if random.random() < 0.4:
+        return Apply(random.choice([Op.AND, Op.OR]), tuple(a_condition(random, depth - 1) for _ in range(3)))
+    left, right = a_number(random, depth - 1), a_number(random, depth - 1)
+    return random.choice([left <= right, left < right, equal(left, right), ~(left <= right)])
+
+
+def test_looked_up_values_are_those_of_direct_evaluation() -> None:
+    random, rng = Random(7), np.random.default_rng(7)
+    size, looked_up = 300, 0
+    given = {n: column(KINDS[n], rng.integers(r[0], r[-1] + 1, size), r) for n, r in RANGES.items()}
+    given["free"] = Numbers(rng.integers(-5, 6, size), -5, 5)
+    lookups = Lookups(KINDS, RANGES)
+    looked, direct = Looked(given, size, lookups), Columns(given, size)
+    for number in range(300):
+        rows = np.sort(rng.choice(size, size // 3, replace=False))
+        condition, value = a_condition(random, 3), a_number(random, 3)
+        for one, other in ((looked, direct), (looked.narrow(rows), direct.narrow(rows))):
+            assert np.array_equal(one.condition(condition), other.condition(condition)), number
+            assert np.array_equal(one.numbers(value), other.numbers(value)), number
+        looked_up += lookups.of(value) is not None
+    assert 30 < looked_up < 270
+
+
+def test_terms_about_many_combinations_or_other_quantities_are_not_looked_up() -> None:
+    lookups = Lookups(KINDS, RANGES)
+    assert lookups.of(Var("c") + Var("d")) is None
+    assert lookups.of(Var("a") + Var("free")) is None
+    assert lookups.of(Const(1) + Const(2)) is None
+    found = lookups.of(Var("a") + Var("c"))
+    assert found is not None
+    assert found.scalars == ("a", "c")
+    huge = Var("a") * (1 << 60) * (1 << 60)
+    assert lookups.of(huge) is None
+
+
+@pytest.mark.parametrize("picked", [0, 1, 2])
+def test_the_best_output_is_that_of_all_comparisons(picked: int) -> None:
+    model, rng = dynamics(Instance(16, 4, 1).problem()), np.random.default_rng(picked)
+    table = empty(model)
+    numbers = rng.choice(len(table), 200)
+    here = of_numbers(model, model.scalars, table.ranges, numbers)
+    outputs = [Var(n) for n in model.outputs]
+    for others in (range(9), rng.choice(9, 3, replace=False).tolist()):
+        parts = tuple(outputs[j] <= outputs[picked] for j in others)
+        order = in_order((conjunction(parts),), model.outputs)
+        assert [type(c) for _, c in order] == [Best]
+        look = Look(model, here, {0: order}, lookups_of(table))
+        middle, radius = rng.normal(size=(9, 200)).round(1), rng.choice([0.0, 0.1, 0.4, np.inf], (9, 200))
+        look.low[:], look.high[:], look.seen[:] = middle - radius, middle + radius, True
+        look.most[:] = look.low.max(axis=0)
+        spreads = {n: Spread(look.low[i], look.high[i]) for i, n in enumerate(model.outputs)}
+        expected = np.logical_and.reduce([Columns(spreads, 200).condition(p) for p in parts])
+        assert np.array_equal(look.rows(order, {})[1], np.flatnonzero(expected))
+        assert 0 < expected.sum() < 200
+
+
+def test_asked_for_the_best_alone_the_same_outputs_may_be_best() -> None:
+    call = dynamics(Instance(64, 4, 1).problem()).call
+    assert call is not None
+    points = np.random.default_rng(3).integers([0, 0, -5, -5], [35, 12, 6, 6], (2000, 4)).astype(np.float64)
+    masks = []
+    for only_best in (True, False):
+        low, high = spread_of(call.network, points, only_best)
+        masks.append(high >= low.max(axis=0))
+    assert np.array_equal(*masks)
+
+
+def test_places_in_order_by_counting() -> None:
+    rng = np.random.default_rng(5)
+    for count in (1, 300, 70_000, 5_000_000):
+        numbers = rng.integers(0, count, 1000)
+        assert np.array_equal(by_number(numbers), np.argsort(numbers, kind="stable"))
+    numbers = np.sort(rng.integers(0, 50, 30))
+    assert np.array_equal(begins(numbers, 60), np.searchsorted(numbers, np.arange(61)))
+    assert np.array_equal(begins(numbers[:0], 3), [0, 0, 0, 0])
+
+
+def test_many_states_of_a_table_are_those_of_one_at_a_time() -> None:
+    edges = (Edge("one", outcomes=(Outcome(Const(1), target="one"),)),)
+    stay = Component("walker", edges, ("one", "two"), ("one",))
+    variables = (
+        Variable("x", Int(-2, 3)),
+        Variable("on", Bool()),
+        Variable("cells", Array(Int(1, 3), 2)),
+    )
+    environment = Environment("walk", variables, equal(Var("x"), 0), (stay,))
+    table = empty(dynamics(Problem("walk", environment, None, Never(equal(Var("x"), 3)))))
+    numbers = np.arange(0, len(table), 7)
+    expected = [as_state(table.dynamics, table.state(int(n))) for n in numbers]
+    found = states_of(table, numbers)
+    assert found == expected
+    assert [list(map(type, s.values())) for s in found] == [list(map(type, s.values())) for s in expected]
