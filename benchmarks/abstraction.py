@@ -27,7 +27,7 @@ from tests.studies.end_cells import abstract_states  # noqa: E402
 from tests.studies.test_abstraction import counted_states  # noqa: E402
 
 from surefoot.engines.predicates import Predicates  # noqa: E402
-from surefoot.studies.racetrack.abstraction import ABSTRACTIONS, Instance  # noqa: E402
+from surefoot.studies.racetrack.abstraction import ABSTRACTIONS, Instance, starts  # noqa: E402
 from surefoot.studies.racetrack.abstraction_runs import DEFAULT, Run, run  # noqa: E402
 from surefoot.verdict.artifact import AbstractGraph  # noqa: E402
 from surefoot.work.budget import Budget  # noqa: E402
@@ -81,6 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for i in ABSTRACTIONS[given.figure].instances
         if (not given.widths or i.width in given.widths) and (not given.sizes or i.predicates in given.sizes)
     ][:: given.every]
+    starts()  # found once for all instances
     rows: list[Run] = []
     wrong = 0
     ratios: dict[str, list[float]] = {name: [] for name in given.configuration}

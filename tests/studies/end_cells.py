@@ -7,6 +7,8 @@ action whose output may be the best one counts as possible.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from surefoot.formats.track import GOAL, WALL
@@ -54,9 +56,12 @@ def _outputs(policy: NeuralPolicy, points: Array) -> tuple[Array, Array]:
     return value, error
 
 
-def abstract_states(instance: Instance) -> set[Cell]:
-    """The reachable abstract states: a place, and how many bounds of each variable are met."""
-    track = shipped_track("small")
+@lru_cache(maxsize=2)
+def _relation(
+    width: int, predicates: int
+) -> tuple[dict[int, list[int]], dict[int, set[int]], tuple[Array, ...]]:
+    """Which cells a drive leads to, the places that a movement ends in, and the bounds of each variable."""
+    instance, track = Instance(width, predicates, 1), shipped_track("small")
     policy = instance.problem().policy
     assert isinstance(policy, NeuralPolicy)
     assert [t.name for t in policy.observe if isinstance(t, Var)] == ["car_x", "car_y", "car_dx", "car_dy"]
@@ -112,6 +117,13 @@ def abstract_states(instance: Instance) -> set[Cell]:
     ends: dict[int, set[int]] = {}
     for cell, place in np.unique(np.stack([code, places], 1), axis=0).tolist():
         ends.setdefault(cell, set()).add(place)
+    return driving, ends, tuple(bounds)
+
+
+def abstract_states(instance: Instance) -> set[Cell]:
+    """The reachable abstract states: a place, and how many bounds of each variable are met."""
+    driving, ends, bounds = _relation(instance.width, instance.predicates)
+    sizes = [len(b) + 1 for b in bounds]
     first = np.array(starts()[: instance.starts])
     begun = np.ravel_multi_index(
         tuple(np.searchsorted(b, first[:, i], "right") for i, b in enumerate(bounds)), sizes

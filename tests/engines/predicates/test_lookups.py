@@ -136,3 +136,6 @@ def test_many_states_of_a_table_are_those_of_one_at_a_time() -> None:
     found = states_of(table, numbers)
     assert found == expected
     assert [list(map(type, s.values())) for s in found] == [list(map(type, s.values())) for s in expected]
+    nothing = Environment("nothing", (), Const(True), (Component("still", (Edge("here"),)),))
+    table = empty(dynamics(Problem("nothing", nothing, None, Never(Const(False)))))
+    assert states_of(table, np.arange(len(table))) == [{}]

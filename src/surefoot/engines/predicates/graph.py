@@ -37,6 +37,8 @@ def as_state(dynamics: Dynamics, scalars: Scalars) -> State:
 def states_of(table: Table, numbers: NDArray[np.int64]) -> list[State]:
     """The same for many states of a table."""
     dynamics, trees = table.dynamics, table.dynamics.layout.trees
+    if not dynamics.scalars:
+        return [{} for _ in numbers]
     places = np.unravel_index(numbers, tuple(map(len, table.ranges)))
     values = dict(zip(dynamics.scalars, places, strict=True))
     begin = {n: r.start for n, r in zip(dynamics.scalars, table.ranges, strict=True)}
@@ -48,7 +50,8 @@ def states_of(table: Table, numbers: NDArray[np.int64]) -> list[State]:
             return list(zip(*parts, strict=True)) if parts else [()] * len(numbers)
         assert isinstance(tree, Var)
         found = values[tree.name]
-        return (found > 0 if isinstance(kind, Bool) else found + begin[tree.name]).tolist()
+        own: list[Any] = (found > 0 if isinstance(kind, Bool) else found + begin[tree.name]).tolist()
+        return own
 
     kinds = dict(state_kinds(dynamics.problem.environment))
     columns = [column(kind, trees[name]) for name, kind in kinds.items()]
