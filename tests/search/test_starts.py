@@ -105,6 +105,21 @@ def test_without_a_start() -> None:
     assert isinstance(find_safe_starts(empty, Asking(budget=Budget(60))).verdict, Vacuous)
 
 
+@pytest.mark.parametrize("by_table", [True, False])
+def test_a_refuted_start_is_told_with_its_location(by_table: bool) -> None:
+    """From `low` the number grows up to 3, from `high` nothing happens."""
+    x = Var("x")
+    up = Edge("low", None, x < 3, outcomes=(Outcome(updates=(Update(x, x + 1),), target="low"),))
+    rising = Component("rising", (up,), ("low", "high"), ("low", "high"))
+    world = Environment("places", (Variable("x", Int(0, 4)),), x <= 1, (rising,))
+    found = sorted_by(Problem("places", world, None, Never(x >= 3)), Asking(Explicit()), 40, by_table)
+    assert found.of("refuted")
+    for group in found.of("refuted"):
+        for value in (0, 1):
+            at_high = {"x": value, "@rising": 1, "at(rising, high)": True, "at(rising, low)": False}
+            assert not evaluate(group.condition, at_high)
+
+
 def test_a_spent_budget_leaves_starts_open() -> None:
     x = Var("x")
     up = Edge("here", None, x < 9, outcomes=(Outcome(updates=(Update(x, x + 1),)),))

@@ -20,6 +20,7 @@ from surefoot.engines.predicates.tabulated.starts import Part, objection, sorted
 from surefoot.engines.predicates.tabulated.table import OutOfTime
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Array, Bool, Int, Kind, Real
+from surefoot.problem.names import location_key, location_name
 from surefoot.problem.problem import Problem
 from surefoot.problem.term import TRUE, Apply, Const, Op, Term, Var, conjunction
 from surefoot.search import Asking
@@ -183,11 +184,15 @@ def _open(condition: Term, why: str, count: int | None) -> StartGroup:
 
 
 def _first(problem: Problem, violated: Violated) -> Term:
-    """The start of a run, in all of its variables."""
-    state = violated.trace.states[0]
-    return conjunction(
-        tuple(c for v in problem.environment.variables for c in _equals(Var(v.name), v.kind, state[v.name]))
-    )
+    """The start of a run: all of its variables, and locations where runs may start in several."""
+    state, world = violated.trace.states[0], problem.environment
+    values = [c for v in world.variables for c in _equals(Var(v.name), v.kind, state[v.name])]
+    places = [
+        Var(location_name(c.name, c.locations[state[location_key(c.name)]]))
+        for c in world.components
+        if len(c.initial) > 1
+    ]
+    return conjunction((*values, *places))
 
 
 def _equals(name: Term, kind: Kind, value: Any) -> tuple[Term, ...]:
