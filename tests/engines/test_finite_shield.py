@@ -21,6 +21,7 @@ from surefoot.engines.shield.finite.table import examples_of, table_of
 from surefoot.engines.shield.finite.tree import grow, value_at
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import (
+    Array,
     Component,
     Edge,
     Environment,
@@ -35,7 +36,7 @@ from surefoot.problem.names import location_name
 from surefoot.problem.policy import Branch, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Path, Probability
-from surefoot.problem.term import TRUE, Const, Var, disjunction, equal
+from surefoot.problem.term import TRUE, Apply, Const, Op, Var, disjunction, equal
 from surefoot.run import verify
 from surefoot.verdict.verdict import Exact, Proved
 from surefoot.work.budget import Budget
@@ -228,3 +229,26 @@ def test_what_is_permitted_may_depend_on_the_places_of_several_components() -> N
     for red, blue in product((0, 1), repeat=2):
         state = {"@red": red, "@blue": blue}
         assert evaluate(allowed["red in"], state) == (red == 0 and blue == 0) or red + blue == 2
+
+
+def test_arrays_of_arrays_are_columns_and_huge_numbers_are_refused() -> None:
+    table, count = Var("table"), Var("count")
+    rows = Apply(Op.ARRAY, tuple(Apply(Op.ARRAY, (Const(0), Const(0))) for _ in range(2)))
+    up = Update(table[0][1], table[0][1] + 1)
+    edges = (
+        Edge(action="up", guard=table[0][1] < 2, outcomes=(Outcome(updates=(up,)),)),
+        Edge(action="rest"),
+    )
+    variables = (Variable("table", Array(Array(Int(0, 2), 2), 2)),)
+    world = Environment("nested", variables, equal(table, rows), (Component("only", edges),))
+    shield = finite_shield(Problem("nested", world, None, Never(table[0][1] >= 2)), Fraction(0), Budget(60))
+    assert [c.name for c in shield.columns] == ["table[0][1]"]
+    assert isinstance(verify(shield.anybody(), Explicit(), Budget(60)).verdict, Proved)
+    low = 2**70
+    more = Outcome(updates=(Update(count, count + 1),))
+    huge = Component(
+        "only", (Edge(action="up", guard=count < low + 2, outcomes=(more,)), Edge(action="rest"))
+    )
+    world = Environment("huge", (Variable("count", Int(0, low + 2)),), equal(count, low), (huge,))
+    with pytest.raises(Unsupported, match="more than 64 bits"):
+        finite_shield(Problem("huge", world, None, Never(count > low + 1)), Fraction(0), Budget(9))

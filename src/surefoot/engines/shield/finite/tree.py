@@ -7,19 +7,21 @@ column have one class.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.compile.explored import States
-from surefoot.problem.environment import Bool, Environment
+from surefoot.errors import Unsupported
+from surefoot.problem.environment import Array, Bool, Environment, Kind
 from surefoot.problem.names import location_key
 from surefoot.problem.term import FALSE, TRUE, Apply, Const, Op, Term, Var
 
 Numbers = NDArray[np.int64]
+LARGEST = 1 << 63
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,20 +60,21 @@ def columns_of(environment: Environment, states: States, numbers: Numbers) -> li
             values = states.column(name)[numbers].astype(np.int64)
             found.append(Column(name, values, _comparison(Var(name))))
     for variable in environment.variables:
-        values = states.column(variable.name)[numbers]
-        term = Var(variable.name)
-        if isinstance(variable.kind, Bool):
-            found.append(Column(variable.name, values.astype(np.int64), _negation(term)))
-        elif values.dtype == object and len(values) and isinstance(values[0], tuple):
-            for index, element in enumerate(zip(*values, strict=True)):
-                numbered = np.array(element, dtype=np.int64)
-                chosen = term[index]
-                truth = isinstance(element[0], bool)
-                at_most = _negation(chosen) if truth else _comparison(chosen)
-                found.append(Column(f"{variable.name}[{index}]", numbered, at_most))
-        else:
-            found.append(Column(variable.name, values.astype(np.int64), _comparison(term)))
+        values = states.column(variable.name)[numbers].tolist()
+        found += _scalars(variable.name, Var(variable.name), variable.kind, values)
     return [c for c in found if len(c.values) and c.values.min() < c.values.max()]
+
+
+def _scalars(name: str, term: Term, kind: Kind, values: Sequence[Any]) -> Iterator[Column]:
+    """A column for a number or truth value, several for an array."""
+    if isinstance(kind, Array):
+        for index in range(kind.length):
+            yield from _scalars(f"{name}[{index}]", term[index], kind.element, [v[index] for v in values])
+        return
+    if any(abs(v) >= LARGEST for v in values):
+        raise Unsupported(f"`{name}` has numbers of more than 64 bits, which shields of actions do not cover")
+    at_most = _negation(term) if isinstance(kind, Bool) else _comparison(term)
+    yield Column(name, np.array(values, dtype=np.int64), at_most)
 
 
 def _negation(of: Term) -> Callable[[int], Term]:
