@@ -65,11 +65,41 @@ def test_what_is_wrong_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture
         ["pendulum/within-90-degrees", "--c", str(tmp_path / "none" / "x")],
         ["toy/never-adjacent"],
         ["pendulum/nothing"],
+        ["pendulum/within-90-degrees", "--rule", "eta, x"],
+        ["pendulum/within-90-degrees", "--rule", ""],
+        ["pendulum/within-90-degrees", "--rule", "eta^6"],
+        ["pendulum/within-90-degrees", "--rule", "eta", "--recheck", __file__],
+        ["pendulum/within-90-degrees", "--invariant", "eta + omega"],
+        ["pendulum/within-90-degrees", "--invariant", "1, eta^2", "--degree", "2"],
+        ["racetrack/never-crashes", "--rule", "1"],
     ):
         code, out, err = outcome(capsys, *wrong)
         assert code == 2, wrong
         assert out == ""
         assert err.count("\n") == 1
+
+
+def test_sketches(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    told = tmp_path / "told.json"
+    sketch = ("--rule", "eta, omega, eta^3", "--invariant", "1, eta^2, eta*omega, omega^2")
+    code, out, _ = outcome(capsys, "pendulum/within-90-degrees", *sketch, "--json", str(told))
+    assert code == 0
+    assert "* eta * eta * eta, -15), 15)" in out
+    facts = json.loads(told.read_text())
+    assert facts["rule sketch"] == "eta, omega, eta^3"
+    assert facts["invariant sketch"] == "1, eta^2, eta*omega, omega^2"
+    assert check(facts["certificate"]).accepted
+
+
+def test_a_sketch_that_is_too_poor_proves_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, value in {"synthesis.CANDIDATES": 1, "synthesis.SMALLEST": 1, "gains.ROUNDS": 1}.items():
+        monkeypatch.setattr(f"surefoot.engines.shield.{name}", value)
+    code, out, _ = outcome(capsys, "pendulum/within-90-degrees", "--invariant", "1, eta^2")
+    assert code == 3
+    assert "covered      0.00 %" in out
+    assert "none is found with the given monomials" in out
 
 
 def test_an_interruption_keeps_what_there_is(

@@ -16,7 +16,7 @@ from surefoot.encode.barrier import system_of
 from surefoot.engines.barrier.closed import covering
 from surefoot.engines.barrier.plane import plane
 from surefoot.engines.shield.program import evidence, program, shielded
-from surefoot.engines.shield.synthesis import Synthesis, synthesise
+from surefoot.engines.shield.synthesis import Sought, Synthesis, synthesise
 from surefoot.errors import Unsupported
 from surefoot.problem.meaning.decision import decide
 from surefoot.problem.meaning.evaluate import evaluate
@@ -34,7 +34,7 @@ SYSTEM = system_of(PROBLEM)
 
 @pytest.fixture(scope="module")
 def found() -> Synthesis:
-    return synthesise(SYSTEM, None, (2,), Budget(60))
+    return synthesise(SYSTEM, Sought(), (2,), Budget(60))
 
 
 def certificate(problem: Problem, shown: dict[str, Any]) -> dict[str, Any]:
@@ -106,7 +106,7 @@ def _starts() -> list[tuple[str, tuple[Fraction, Fraction]]]:
 
 def test_starts_that_no_rule_can_save_stay_open() -> None:
     weak = discretise(stays_upright(strongest_action=Fraction(1, 100), degrees=25))[0]
-    open_parts = synthesise(system_of(weak), None, (2,), Budget(4))
+    open_parts = synthesise(system_of(weak), Sought(), (2,), Budget(4))
     assert open_parts.covered_share(system_of(weak).initial) < 1
 
 

@@ -3,20 +3,22 @@
 B <= 0 at the starts, B > 0 at unsafe states and where a step may leave the domain, and B(next) <= factor * B
 on the domain. The factor below 1 leaves room for rounding at an equilibrium, where the paper's B(next) <= B
 is an equality; and the condition is asked on the domain only, since for most polynomial maps no barrier
-satisfies it everywhere.
+satisfies it everywhere. The monomials of equation (7) are all up to a degree, or those of a sketch.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from typing import TypeAlias
 
 from surefoot.encode.barrier import conjunctions
 from surefoot.engines.barrier.plane import Plane, Range
-from surefoot.query.polynomial import Polynomial, constant, monomials
+from surefoot.query.polynomial import Monomial, Polynomial, constant, monomials
 from surefoot.solve.sos import Condition, fit
 from surefoot.work.budget import Budget
 
+Shape: TypeAlias = int | tuple[Monomial, ...]  # of B: a degree, or the monomials of the system's variables
 ABOVE = Fraction(1, 1000)  # what B is at least where it has to be positive
 
 
@@ -28,33 +30,45 @@ def pairs(count: int, first: int = 0) -> list[tuple[int, int]]:
 def find(
     where: Plane,
     starts: Sequence[Range],
-    degree: int,
+    shape: Shape,
     factor: Fraction,
     reached: Sequence[tuple[bool, bool]],
     budget: Budget,
 ) -> Polynomial | None:
     """A polynomial in the units of the plane; `reached`: ends of controls that the set may reach."""
-    basis = list(monomials(where.states, where.size, degree))
+    basis = _basis(where, shape)
     conditions = [_start(where, basis, starts)]
     conditions += [_positive(where, basis, extra) for extra in _outside(where, reached)]
     conditions += _steps(where, basis, factor, reached)
     found = fit(conditions, len(basis), budget)
     if found is None:
         return None
-    return Polynomial({m: c for m, c in zip(basis, found, strict=True) if c})
+    total = constant(0, where.size)
+    for part, coefficient in zip(basis, found, strict=True):
+        total = total + part.times(coefficient)
+    return total
 
 
-def _monomials(basis: Sequence[tuple[int, ...]], sign: int) -> dict[int, Polynomial]:
-    return {k: Polynomial({m: Fraction(sign)}) for k, m in enumerate(basis)}
+def _basis(where: Plane, shape: Shape) -> list[Polynomial]:
+    """In the units of the plane, where a monomial around another centre is a sum; the largest number is 1."""
+    if isinstance(shape, int):
+        return [Polynomial({m: Fraction(1)}) for m in monomials(where.states, where.size, shape)]
+    values = list(where.names().values())[: len(where.states)]
+    parts = [Polynomial({m: Fraction(1)}).replaced(values, where.size) for m in shape]
+    return [part.times(1 / max(abs(c) for c in part.terms.values())) for part in parts]
 
 
-def _start(where: Plane, basis: Sequence[tuple[int, ...]], starts: Sequence[Range]) -> Condition:
+def _signed(basis: Sequence[Polynomial], sign: int) -> dict[int, Polynomial]:
+    return {k: part.times(Fraction(sign)) for k, part in enumerate(basis)}
+
+
+def _start(where: Plane, basis: Sequence[Polynomial], starts: Sequence[Range]) -> Condition:
     inside = tuple(where.within(starts))
     fixed = constant(-ABOVE, where.size)
-    return Condition(fixed, _monomials(basis, -1), inside, tuple(pairs(len(starts))), where.states)
+    return Condition(fixed, _signed(basis, -1), inside, tuple(pairs(len(starts))), where.states)
 
 
-def _positive(where: Plane, basis: Sequence[tuple[int, ...]], extra: list[Polynomial]) -> Condition:
+def _positive(where: Plane, basis: Sequence[Polynomial], extra: list[Polynomial]) -> Condition:
     """B is positive on the domain where these are not negative, for some disturbance."""
     count, disturbances = len(where.domain), len(where.system.disturbances)
     moved = any(e for p in extra for m in p.terms for e in m[count:])
@@ -64,7 +78,7 @@ def _positive(where: Plane, basis: Sequence[tuple[int, ...]], extra: list[Polyno
     products += [(2 * count + len(disturbed) + i,) for i in range(len(extra))]
     variables = where.everything if moved else where.states
     fixed = constant(-ABOVE, where.size)
-    return Condition(fixed, _monomials(basis, 1), inside, tuple(products), variables)
+    return Condition(fixed, _signed(basis, 1), inside, tuple(products), variables)
 
 
 def _outside(where: Plane, reached: Sequence[tuple[bool, bool]]) -> Iterator[list[Polynomial]]:
@@ -106,7 +120,7 @@ def _highest(where: Plane, polynomial: Polynomial) -> Fraction:
 
 
 def _steps(
-    where: Plane, basis: Sequence[tuple[int, ...]], factor: Fraction, reached: Sequence[tuple[bool, bool]]
+    where: Plane, basis: Sequence[Polynomial], factor: Fraction, reached: Sequence[tuple[bool, bool]]
 ) -> list[Condition]:
     """B(next) <= factor * B on the domain, for every disturbance and every case of the controls."""
     found = []
@@ -118,9 +132,8 @@ def _steps(
         ]
         rest = [constant(0, where.size)] * len(where.system.disturbances)
         linear = {
-            k: Polynomial({m: factor})
-            - Polynomial({m: Fraction(1)}).replaced([*following, *rest], where.size)
-            for k, m in enumerate(basis)
+            k: part.times(factor) - part.replaced([*following, *rest], where.size)
+            for k, part in enumerate(basis)
         }
         inside = (*where.within(where.domain), *disturbed, *constraints)
         first = 2 * count + len(disturbed)

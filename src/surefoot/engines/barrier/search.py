@@ -9,7 +9,7 @@ import numpy as np
 from surefoot.encode.barrier import System
 from surefoot.engines.barrier.closed import ClosedSet, Unproved, closed_set
 from surefoot.engines.barrier.domain import domains
-from surefoot.engines.barrier.find import find
+from surefoot.engines.barrier.find import Shape, find
 from surefoot.engines.barrier.plane import plane
 from surefoot.engines.barrier.sampled import sampled
 from surefoot.problem.term import Term
@@ -20,27 +20,33 @@ FACTORS = (Fraction(99, 100), Fraction(95, 100), Fraction(999, 1000))  # where n
 
 
 def search(
-    system: System, then: tuple[Term, ...], degrees: tuple[int, ...], budget: Budget, *, tested: bool = False
+    system: System,
+    then: tuple[Term, ...],
+    shapes: tuple[Shape, ...],
+    budget: Budget,
+    *,
+    tested: bool = False,
 ) -> ClosedSet | str:
     """A closed set that contains all starts; or what was in the way, as far as one can say."""
     trouble = "nothing was tried"
     factors = _factors(system, then)
-    for degree in degrees:
+    for shape in shapes:
+        kind = f"of degree {shape}" if isinstance(shape, int) else "with the given monomials"
         if budget.spent():
             return trouble
         for domain in domains(system, then):
             where = plane(system, then, domain)
             for reached in ends(system):
                 for factor in factors:
-                    budget.progress(f"barrier: degree {degree}, B(next) <= {float(factor)} B")
-                    barrier = find(where, system.initial, degree, factor, reached, budget)
+                    budget.progress(f"barrier: {kind}, B(next) <= {float(factor)} B")
+                    barrier = find(where, system.initial, shape, factor, reached, budget)
                     if barrier is None:
-                        trouble = f"none is found at degree {degree}"
+                        trouble = f"none is found {kind}"
                         continue
                     try:
                         return closed_set(where, barrier, system.initial, reached, tested, budget)
                     except Unproved as why:
-                        trouble = f"one of degree {degree} was found in floats, but not proved: {why}"
+                        trouble = f"one {kind} was found in floats, but not proved: {why}"
                     if budget.spent():
                         return trouble
     return trouble

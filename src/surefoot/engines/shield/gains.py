@@ -2,7 +2,8 @@
 
 First what the network does, by least squares along its own runs; then linear-quadratic regulators with
 several weights; then the paper's random search (Algorithm 1), which improves the best of them by differences
-of simulated rewards. Nothing here decides anything: a candidate counts only with a proved set.
+of simulated rewards. Rules in other monomials are in `combination`. Nothing here decides anything:
+a candidate counts only with a proved set.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TypeAlias
+from typing import Protocol, Self, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,26 @@ ROUNDS, NOISE, RATE = 40, 0.05, 0.02  # of the random search
 UNSAFE, SATURATED = 1e4, 1e2  # what an unsafe state costs, and a control at its end
 
 
+class Candidate(Protocol):
+    """A rule whose numbers Algorithm 1 can change."""
+
+    @property
+    def weights(self) -> Floats: ...
+
+    def sizes(self) -> Floats:
+        """How much each weight is changed."""
+        ...
+
+    def weighing(self, weights: Floats) -> Self: ...
+
+    def controls(self, states: Floats) -> Floats: ...
+
+    def terms(self, system: System) -> tuple[Term, ...]: ...
+
+
+CandidateRule = TypeVar("CandidateRule", bound=Candidate)
+
+
 @dataclass(frozen=True, slots=True)
 class Gain:
     """controls = matrix * state + offset."""
@@ -38,12 +59,26 @@ class Gain:
     matrix: Floats
     offset: Floats
 
+    @property
+    def weights(self) -> Floats:
+        return self.matrix
+
+    def sizes(self) -> Floats:
+        size: Floats = np.abs(self.matrix)
+        return np.maximum(size, float(size.max()) * 0.1 + 1e-6)
+
+    def weighing(self, weights: Floats) -> Gain:
+        return Gain(weights, self.offset)
+
+    def controls(self, states: Floats) -> Floats:
+        return states @ self.matrix.T + self.offset
+
     def terms(self, system: System) -> tuple[Term, ...]:
         found = []
         for row, constant in zip(self.matrix, self.offset, strict=True):
-            numbers = zip(map(_short, row), system.variables, strict=True)
+            numbers = zip(map(short, row), system.variables, strict=True)
             products: list[Term] = [Const(k) * Var(name) for k, name in numbers if k]
-            last = _short(constant)
+            last = short(constant)
             rest: list[Term] = [Const(last)] if last or not products else []
             total, *more = [*products, *rest]
             for part in more:
@@ -52,7 +87,7 @@ class Gain:
         return tuple(found)
 
 
-def _short(value: float) -> Fraction:
+def short(value: float) -> Fraction:
     """Six significant digits: a program that people can read."""
     return Fraction(f"{value:.6g}")
 
@@ -98,7 +133,7 @@ def regulators(system: System) -> Iterator[Gain]:
             yield Gain(-np.linalg.solve(weighed, control.T @ cost_to_go @ state), steady)
 
 
-def _drawn(starts: Sequence[Range], generator: np.random.Generator) -> Floats:
+def drawn(starts: Sequence[Range], generator: np.random.Generator) -> Floats:
     low, high = (np.array([float(r[i]) for r in starts]) for i in (0, 1))
     states = generator.uniform(low, high, (RUNS, len(low)))
     states[: RUNS // 2] = np.where(generator.random((RUNS // 2, len(low))) < 0.5, low, high)
@@ -107,8 +142,17 @@ def _drawn(starts: Sequence[Range], generator: np.random.Generator) -> Floats:
 
 def imitated(system: System, starts: Sequence[Range], oracle: Oracle) -> Gain:
     """Least squares on what the network does along its own runs."""
+    rows, done = along(system, starts, oracle)
+    solved = np.linalg.lstsq(np.column_stack([rows, np.ones(len(rows))]), done, rcond=None)[0].astype(
+        np.float64
+    )
+    return Gain(solved[:-1].T, solved[-1])
+
+
+def along(system: System, starts: Sequence[Range], oracle: Oracle) -> tuple[Floats, Floats]:
+    """States of runs under these controls, and the controls."""
     generator, moving = np.random.default_rng(0), sampled(system, tuple(Const(0) for _ in system.controls))
-    states, seen, done = _drawn(starts, generator), [], []
+    states, seen, done = drawn(starts, generator), [], []
     for _ in range(STEPS // 4):
         actions = oracle(states)
         seen.append(states)
@@ -116,18 +160,16 @@ def imitated(system: System, starts: Sequence[Range], oracle: Oracle) -> Gain:
         states = moving.moved(states, moving.drawn(RUNS, generator), actions)
         if not np.all(np.isfinite(states)):
             break
-    rows = np.vstack(seen)
-    solved = np.linalg.lstsq(np.column_stack([rows, np.ones(len(rows))]), np.vstack(done), rcond=None)[0]
-    return Gain(solved[:-1].T, solved[-1])
+    return np.vstack(seen), np.vstack(done)
 
 
-def cost(system: System, gain: Gain, starts: Sequence[Range]) -> float:
+def cost(system: System, rule: Candidate, starts: Sequence[Range]) -> float:
     """The mean of what states and controls cost along runs; unsafe states cost much more."""
     generator, moving = np.random.default_rng(1), sampled(system, tuple(Const(0) for _ in system.controls))
-    states, total, is_unsafe = _drawn(starts, generator), 0.0, unsafe_states(system)
+    states, total, is_unsafe = drawn(starts, generator), 0.0, unsafe_states(system)
     widths = np.array([max(float(b - a), 1e-3) for a, b in system.initial])
     for _ in range(STEPS):
-        wanted = states @ gain.matrix.T + gain.offset
+        wanted = rule.controls(states)
         actions = moving.clipped(wanted)
         states = moving.moved(states, moving.drawn(RUNS, generator), actions)
         if not np.all(np.isfinite(states)) or np.abs(states).max() > 1e6:
@@ -137,14 +179,14 @@ def cost(system: System, gain: Gain, starts: Sequence[Range]) -> float:
     return total / STEPS
 
 
-def fails(system: System, gain: Gain, starts: Sequence[Range]) -> bool:
+def fails(system: System, rule: Candidate, starts: Sequence[Range]) -> bool:
     """Does a simulated run from these starts become unsafe? Then no set of this rule contains them all."""
     generator, moving = np.random.default_rng(2), sampled(system, tuple(Const(0) for _ in system.controls))
-    states, is_unsafe = _drawn(starts, generator), unsafe_states(system)
+    states, is_unsafe = drawn(starts, generator), unsafe_states(system)
     for _ in range(STEPS // 2):
         if not np.all(np.isfinite(states)) or bool(np.any(is_unsafe(states))):
             return True
-        actions = moving.clipped(states @ gain.matrix.T + gain.offset)
+        actions = moving.clipped(rule.controls(states))
         states = moving.moved(states, moving.drawn(RUNS, generator), actions)
     return False
 
@@ -170,23 +212,20 @@ def unsafe_states(system: System) -> Callable[[Floats], NDArray[np.bool_]]:
     return is_unsafe
 
 
-def improved(system: System, gain: Gain, starts: Sequence[Range], budget: Budget) -> Gain:
-    """Algorithm 1: steps along random directions, by the difference of the costs on both sides."""
-    generator, best = np.random.default_rng(budget.seed), gain
-    size = np.maximum(np.abs(gain.matrix), np.abs(gain.matrix).max() * 0.1 + 1e-6)
-    lowest = cost(system, gain, starts)
+def improved(rule: CandidateRule, price: Callable[[CandidateRule], float], budget: Budget) -> CandidateRule:
+    """Algorithm 1: steps along random directions, by the difference of the prices on both sides."""
+    generator, best, sizes = np.random.default_rng(budget.seed), rule, rule.sizes()
+    lowest = price(rule)
     for _ in range(ROUNDS):
         if budget.spent():
             break
-        direction = generator.normal(size=gain.matrix.shape) * size
-        sides = [
-            cost(system, Gain(gain.matrix + s * NOISE * direction, gain.offset), starts) for s in (1, -1)
-        ]
+        direction = generator.normal(size=sizes.shape) * sizes
+        sides = [price(rule.weighing(rule.weights + s * NOISE * direction)) for s in (1, -1)]
         if not np.all(np.isfinite(sides)):
             continue
         slope = (sides[0] - sides[1]) / (abs(sides[0]) + abs(sides[1]) + 1e-12)
-        gain = Gain(gain.matrix - RATE * slope / NOISE * direction, gain.offset)
-        reached = cost(system, gain, starts)
+        rule = rule.weighing(rule.weights - RATE * slope / NOISE * direction)
+        reached = price(rule)
         if reached < lowest:
-            best, lowest = gain, reached
+            best, lowest = rule, reached
     return best

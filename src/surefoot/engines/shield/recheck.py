@@ -17,11 +17,13 @@ import numpy as np
 
 from surefoot.encode.barrier import System, nested, polynomial_of
 from surefoot.engines.barrier.closed import ClosedSet
+from surefoot.engines.barrier.find import Shape
 from surefoot.engines.barrier.given import Box, Proofs, cover, proofs_of
 from surefoot.engines.barrier.plane import plane
 from surefoot.engines.barrier.search import search
-from surefoot.engines.shield.gains import Gain, Oracle
-from surefoot.engines.shield.synthesis import Branch, Synthesis, synthesise
+from surefoot.engines.shield.combination import of_polynomials
+from surefoot.engines.shield.gains import Candidate, Gain, Oracle
+from surefoot.engines.shield.synthesis import Branch, Sought, Synthesis, synthesise
 from surefoot.problem.term import Term
 from surefoot.query.polynomial import Polynomial, constant, variable
 from surefoot.work.budget import Budget
@@ -51,15 +53,15 @@ def recheck(
     system: System,
     old: Sequence[OldRule],
     oracle: Oracle | None,
-    degrees: tuple[int, ...],
+    shapes: tuple[Shape, ...],
     budget: Budget,
 ) -> Rechecked:
     """The first stage after which every start is covered."""
     stages: dict[str, Callable[[], Synthesis]] = {
         "kept": lambda: _with_sets(system, old, budget),
         "level": lambda: _levels(system, old, budget),
-        "sets": lambda: _new_sets(system, old, degrees, budget),
-        "rules": lambda: synthesise(system, oracle, degrees, budget, _gains(system, old)),
+        "sets": lambda: _new_sets(system, old, shapes, budget),
+        "rules": lambda: synthesise(system, Sought(oracle, None, _rules(system, old)), shapes, budget),
     }
     seconds: dict[str, float] = {}
     found = Synthesis((), (system.initial,), "nothing was tried")
@@ -121,20 +123,20 @@ def _lifted(system: System, rule: OldRule, share: Fraction) -> OldRule:
     return replace(rule, barrier=nested(moved, system.variables))
 
 
-def _new_sets(system: System, old: Sequence[OldRule], degrees: tuple[int, ...], budget: Budget) -> Synthesis:
+def _new_sets(system: System, old: Sequence[OldRule], shapes: tuple[Shape, ...], budget: Budget) -> Synthesis:
     """One of the old rules with a new set that contains all starts."""
     trouble = "nothing was tried"
     for rule in old:
-        found = search(system, rule.then, degrees, budget, tested=True)
+        found = search(system, rule.then, shapes, budget, tested=True)
         if isinstance(found, ClosedSet):
             return Synthesis((Branch(rule.then, found),), ())
         trouble = found
     return Synthesis((), (system.initial,), trouble)
 
 
-def _gains(system: System, old: Sequence[OldRule]) -> tuple[Gain, ...]:
-    """The old rules as matrices; those that are not affine are left out."""
-    size, found = len(system.variables), []
+def _rules(system: System, old: Sequence[OldRule]) -> tuple[Candidate, ...]:
+    """The old rules, as numbers that the random search can change."""
+    size, found = len(system.variables), list[Candidate]()
     for rule in old:
         values = [_polynomial(system, term) for term in rule.then]
         if all(p.degree <= 1 for p in values):
@@ -142,4 +144,6 @@ def _gains(system: System, old: Sequence[OldRule]) -> tuple[Gain, ...]:
             matrix = np.array([[float(p.terms.get(u, 0)) for u in units] for p in values])
             offset = np.array([float(p.terms.get((0,) * size, 0)) for p in values])
             found.append(Gain(matrix.reshape(len(values), size), offset))
+        else:
+            found.append(of_polynomials(values, system.initial))
     return tuple(found)

@@ -7,20 +7,23 @@ the others first. What is covered is decided exactly, by proofs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import chain, islice
 
 from surefoot.encode.barrier import System
 from surefoot.engines.barrier.closed import ClosedSet, Unproved, covering
+from surefoot.engines.barrier.find import Shape
 from surefoot.engines.barrier.plane import plane
 from surefoot.engines.barrier.search import search
 from surefoot.engines.shield.around import is_obstructed, ways
-from surefoot.engines.shield.gains import Gain, Oracle, Range, fails, gains, improved
+from surefoot.engines.shield.combination import combinations, distance
+from surefoot.engines.shield.gains import Candidate, Oracle, Range, cost, fails, gains, improved
 from surefoot.engines.shield.linear import furthest_inside
 from surefoot.engines.shield.lost import lost_parts
 from surefoot.problem.term import Term
+from surefoot.query.polynomial import Monomial
 from surefoot.work.budget import Budget
 
 Box = tuple[Range, ...]
@@ -28,6 +31,26 @@ SMALLEST = Fraction(1, 64)  # of the starts, in each variable
 SLICE = Fraction(1, 512)  # of the starts: how much is given up around starts that are lost
 CANDIDATES = 6  # for one part
 MOST_LOST = 200  # uncovered parts that are looked at for starts that are lost
+
+
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """What rules are made from."""
+
+    oracle: Oracle | None = None  # the network that they imitate
+    sketch: tuple[Monomial, ...] | None = None  # what they are combinations of; None: affine rules
+    warm: tuple[Candidate, ...] = ()  # rules that are tried first as they are, and at the end improved
+
+    def found(self, system: System, part: Box) -> Iterator[Candidate]:
+        if self.sketch is not None:
+            return combinations(system, part, self.oracle, self.sketch)
+        return gains(system, part, self.oracle)
+
+    def price(self, system: System, part: Box) -> Callable[[Candidate], float]:
+        """What the random search makes small; affine rules need not be near to the network."""
+        if (oracle := self.oracle) is None or self.sketch is None:
+            return lambda rule: cost(system, rule, part)
+        return lambda rule: distance(system, rule, part, oracle)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,18 +79,9 @@ def _volume(box: Sequence[Range], starts: Sequence[Range]) -> Fraction:
     return share
 
 
-def synthesise(
-    system: System,
-    oracle: Oracle | None,
-    degrees: tuple[int, ...],
-    budget: Budget,
-    warm: tuple[Gain, ...] = (),
-) -> Synthesis:
-    """Rules in the order in which they were found; an interruption keeps what there is.
-
-    `warm`: rules that are tried first as they are, and at the end improved.
-    """
-    work = _Work(system, oracle, degrees, budget, [system.initial], warm)
+def synthesise(system: System, sought: Sought, shapes: tuple[Shape, ...], budget: Budget) -> Synthesis:
+    """Rules in the order in which they were found; an interruption keeps what there is."""
+    work = _Work(system, sought, shapes, budget, [system.initial])
     interrupted = False
     try:
         while work.open_parts:
@@ -82,11 +96,10 @@ def synthesise(
 @dataclass(slots=True)
 class _Work:
     system: System
-    oracle: Oracle | None
-    degrees: tuple[int, ...]
+    sought: Sought
+    shapes: tuple[Shape, ...]
     budget: Budget
     open_parts: list[Box]
-    warm: tuple[Gain, ...] = ()
     branches: list[Branch] = field(default_factory=list)
     uncovered: list[Box] = field(default_factory=list)
     trouble: str = ""
@@ -106,11 +119,12 @@ class _Work:
             if lost:
                 self._shave(part, lost[0])
                 return
-            if (several := _around(system, part, self.degrees, budget)) is not None:
+            several = None if self.sought.sketch else _around(system, part, self.shapes, budget)
+            if several is not None:
                 self.branches += several
                 self.open_parts.pop(0)
                 return
-            found = _rule(system, part, self.oracle, self.degrees, budget, self.warm)
+            found = _rule(system, part, self.sought, self.shapes, budget)
         if isinstance(found, Branch):
             self.branches.append(found)
             self.open_parts.pop(0)
@@ -139,41 +153,36 @@ def _volume_of(boxes: Sequence[Box], system: System) -> Fraction:
 
 
 def _rule(
-    system: System,
-    part: Box,
-    oracle: Oracle | None,
-    degrees: tuple[int, ...],
-    budget: Budget,
-    warm: tuple[Gain, ...] = (),
+    system: System, part: Box, sought: Sought, shapes: tuple[Shape, ...], budget: Budget
 ) -> Branch | str:
     """The random search is the last resort: it takes longer than proofs of a higher degree."""
-    trouble = "every rule that was tried has unsafe runs"
+    trouble = ""
     for candidates in (_candidates, _searched):
-        tried: list[Gain] = []
-        for degree in degrees:
-            for gain in tuple(tried) or candidates(system, part, oracle, budget, warm):
+        tried: list[Candidate] = []
+        for shape in shapes:
+            for rule in tuple(tried) or candidates(system, part, sought, budget):
                 if budget.spent():
-                    return trouble
-                if degree == degrees[0]:
-                    tried.append(gain)
-                then = gain.terms(system)
-                found = search(replace(system, initial=part), then, (degree,), budget, tested=True)
+                    return trouble or "the time is over"
+                if shape == shapes[0]:
+                    tried.append(rule)
+                then = rule.terms(system)
+                found = search(replace(system, initial=part), then, (shape,), budget, tested=True)
                 if isinstance(found, ClosedSet):
                     return Branch(then, found)
                 trouble = found
             tried = tried[-1:] + tried[:-1]  # the last one was made for tight limits
             if not tried:
                 break
-    return trouble
+    return trouble or "every rule that was tried has unsafe runs"
 
 
-def _around(system: System, part: Box, degrees: tuple[int, ...], budget: Budget) -> list[Branch] | None:
+def _around(system: System, part: Box, shapes: tuple[Shape, ...], budget: Budget) -> list[Branch] | None:
     """Rules that lead around unsafe states, the last leg first; None: none are needed, or none are found."""
     for legs in ways(system, part, budget) if is_obstructed(system) else ():
         found: list[Branch] = []
         for leg in legs:
             then = leg.gain.terms(system)
-            one = search(replace(system, initial=leg.box), then, degrees, budget, tested=True)
+            one = search(replace(system, initial=leg.box), then, shapes, budget, tested=True)
             if not isinstance(one, ClosedSet):
                 break
             found.append(Branch(then, one))
@@ -182,24 +191,21 @@ def _around(system: System, part: Box, degrees: tuple[int, ...], budget: Budget)
     return None
 
 
-def _candidates(
-    system: System, part: Box, oracle: Oracle | None, budget: Budget, warm: tuple[Gain, ...]
-) -> Iterator[Gain]:
+def _candidates(system: System, part: Box, sought: Sought, budget: Budget) -> Iterator[Candidate]:
     """Rules without a simulated unsafe run, made one by one as they are needed."""
-    others = chain(warm, gains(system, part, oracle))
-    safe = (gain for gain in others if not fails(system, gain, part))
+    others = chain(sought.warm, sought.found(system, part))
+    safe = (rule for rule in others if not fails(system, rule, part))
     yield from islice(safe, CANDIDATES)
-    inside = furthest_inside(system, part, budget)
+    inside = None if sought.sketch else furthest_inside(system, part, budget)
     if inside is not None and not fails(system, inside, part):
         yield inside
 
 
-def _searched(
-    system: System, part: Box, oracle: Oracle | None, budget: Budget, warm: tuple[Gain, ...]
-) -> Iterator[Gain]:
+def _searched(system: System, part: Box, sought: Sought, budget: Budget) -> Iterator[Candidate]:
     """What Algorithm 1's random search makes of the best rule, and of those that were given."""
-    for gain in chain(islice(gains(system, part, oracle), 1), warm):
-        if not budget.spent() and not fails(system, better := improved(system, gain, part, budget), part):
+    price = sought.price(system, part)
+    for rule in chain(islice(sought.found(system, part), 1), sought.warm):
+        if not budget.spent() and not fails(system, better := improved(rule, price, budget), part):
             yield better
 
 

@@ -11,6 +11,7 @@ from time import process_time
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from surefoot.cli.commands.check import MODEL_OPTIONS
 from surefoot.cli.commands.invariant import one_problem
@@ -22,7 +23,7 @@ from surefoot.cli.commands.shield.actions import (
     write_actions,
 )
 from surefoot.cli.commands.shield.campaign import Size, campaign_facts, campaign_text, measured
-from surefoot.cli.commands.shield.made import Made, make, old_rules
+from surefoot.cli.commands.shield.made import Made, Sketches, make, old_rules
 from surefoot.cli.commands.shield.pictures import pictured
 from surefoot.cli.commands.shield.words import facts, told
 from surefoot.cli.model import model_flags
@@ -59,6 +60,10 @@ def share(_: click.Context, option: click.Parameter, given: str) -> Fraction:
 @model_flags
 @click.option("--degree", "tried", callback=degrees, default="2,4", show_default=True, metavar="2,4",
               help="Degrees of the barriers, in the order in which they are tried.")  # fmt: skip
+@click.option("--rule", default="", metavar="'x, y, x*y'",
+              help="The monomials of the program's controls, instead of 1 and all variables.")  # fmt: skip
+@click.option("--invariant", default="", metavar="'1, x^2, x*y'",
+              help="The monomials of the barriers, instead of all up to a degree.")  # fmt: skip
 @click.option("--timeout", type=float, callback=positive, default=120.0, show_default=True, metavar="SECONDS",
               help="For the synthesis; what is found by then is certified and reported.")  # fmt: skip
 @click.option("--bound", callback=share, default="1", show_default=True, metavar="0.99",
@@ -81,6 +86,8 @@ def share(_: click.Context, option: click.Parameter, given: str) -> Fraction:
 def shield(
     model: str,
     tried: tuple[int, ...],
+    rule: str,
+    invariant: str,
     timeout: float,
     bound: Fraction,
     seed: int,
@@ -113,6 +120,7 @@ def shield(
         raise InvalidProblem(f"`{python_path}` is no Python module", fix="end it with .py", where="--python")
     name, problem, loaded = one_problem(model, {name: options.pop(name) for name in MODEL_OPTIONS})
     old = () if recheck is None else old_rules(recheck, problem)
+    sketches = _sketches(rule, invariant, recheck is not None, moved_by_actions(problem))
     began = process_time()
     if moved_by_actions(problem):
         with progress(quiet) as tell:
@@ -129,7 +137,7 @@ def shield(
             sys.stdout.write(text) if json_path == "-" else write_file(Path(json_path), text)
         return 0 if found.accepted else 3
     with progress(quiet) as tell:
-        made = make(problem, tried, Budget(timeout, seed, tell), old)
+        made = make(problem, tried, Budget(timeout, seed, tell), old, sketches)
         seconds = process_time() - began
         simulated = None
         if runs and not made.found.interrupted:
@@ -147,7 +155,9 @@ def shield(
     scene = None if report is None else pictured(made, report, seed, seconds, quiet)
     if json_path is not None:
         source = {**loaded.source, "property": name}
-        data = facts(made, seconds, seed=seed, degrees=tried, source=source, inputs=loaded.inputs)
+        data = facts(
+            made, seconds, seed=seed, degrees=tried, sketches=sketches, source=source, inputs=loaded.inputs
+        )
         data |= {} if simulated is None else {"simulated": campaign_facts(simulated)}
         data |= {} if scene is None else {"picture": document(scene)}
         text = json.dumps(data, indent=1) + "\n"
@@ -155,6 +165,25 @@ def shield(
     if made.found.interrupted:
         return 130
     return 0 if made.accepted and not made.found.uncovered else 3
+
+
+def _sketches(rule: str, invariant: str, again: bool, finite: bool) -> Sketches:
+    """As they were given, if they can be meant here."""
+    context = click.get_current_context()
+    if finite and (rule or invariant):
+        what, fix = "sketches are of real controls; this model is moved by actions", "leave it out"
+        raise InvalidProblem(what, fix=fix, where="--rule" if rule else "--invariant")
+    if rule and again:
+        what, fix = "rules are those of the old shield first", "leave --rule or --recheck out"
+        raise InvalidProblem(what, fix=fix, where="--rule")
+    if invariant and context.get_parameter_source("tried") is not ParameterSource.DEFAULT:
+        what, fix = "the monomials have degrees of their own", "leave --degree or --invariant out"
+        raise InvalidProblem(what, fix=fix, where="--invariant")
+    for option in ("rule", "invariant"):
+        given = context.get_parameter_source(option) is not ParameterSource.DEFAULT
+        if given and not str(context.params[option]).strip():
+            raise InvalidProblem("there is no monomial", fix="write some like `1, x`", where=f"--{option}")
+    return Sketches(rule, invariant)
 
 
 def _files(

@@ -15,16 +15,19 @@ from surefoot.certify.checker.check import check
 from surefoot.cli.stored_json import read_json
 from surefoot.compile.source import Example, Guard, c_source, guard_of, python_source
 from surefoot.encode.barrier import System, system_of
+from surefoot.engines.barrier.find import Shape
 from surefoot.engines.shield.oracle import oracle_of
 from surefoot.engines.shield.program import evidence, program, shielded
 from surefoot.engines.shield.recheck import OldRule, Rechecked, recheck
-from surefoot.engines.shield.synthesis import Synthesis, synthesise
+from surefoot.engines.shield.sketch import HIGHEST_INVARIANT, HIGHEST_RULE, read_sketch
+from surefoot.engines.shield.synthesis import Sought, Synthesis, synthesise
 from surefoot.errors import InvalidProblem
 from surefoot.problem.meaning.decision import decide
 from surefoot.problem.meaning.evaluate import Undefined
 from surefoot.problem.policy import OraclePolicy, Policy, ShieldedPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.term import free_names
+from surefoot.query.polynomial import Monomial
 from surefoot.run import unanswered
 from surefoot.transform.discretise import discretise
 from surefoot.verdict.verdict import Certificate, Proved, Reason, Result, Unknown, Verdict
@@ -83,19 +86,42 @@ def _proposing(values: tuple[float, ...]) -> OraclePolicy:
     return OraclePolicy("proposed", lambda _: values)
 
 
-def make(problem: Problem, degrees: tuple[int, ...], budget: Budget, old: Sequence[OldRule] = ()) -> Made:
+@dataclass(frozen=True, slots=True)
+class Sketches:
+    """The monomials of rules and of barriers, as they were given; empty: affine rules, whole degrees."""
+
+    rule: str = ""
+    invariant: str = ""
+
+    def rules(self, system: System) -> tuple[Monomial, ...] | None:
+        return read_sketch(self.rule, system.variables, HIGHEST_RULE, "--rule") if self.rule else None
+
+    def shapes(self, system: System, degrees: tuple[int, ...]) -> tuple[Shape, ...]:
+        if not self.invariant:
+            return degrees
+        return (read_sketch(self.invariant, system.variables, HIGHEST_INVARIANT, "--invariant"),)
+
+
+def make(
+    problem: Problem,
+    degrees: tuple[int, ...],
+    budget: Budget,
+    old: Sequence[OldRule] = (),
+    sketches: Sketches = Sketches(),  # noqa: B008 (frozen)
+) -> Made:
     """Synthesise, certify and check; without two ends for each control there is a program but no shield.
 
-    `old`: rules of another shield, of which as much is kept as can be.
+    `old`: rules of another shield, of which as much is kept as can be. `sketches`: of new rules and sets.
     """
     executed, _ = discretise(problem)
     system = system_of(executed)
+    sketch, shapes = sketches.rules(system), sketches.shapes(system, degrees)
     oracle, again = oracle_of(executed, system), None
     if old:
-        again = recheck(system, old, oracle, degrees, budget)
+        again = recheck(system, old, oracle, shapes, budget)
         found = again.found
     else:
-        found = synthesise(system, oracle, degrees, budget)
+        found = synthesise(system, Sought(oracle, sketch), shapes, budget)
     if not found.branches:
         return Made(executed, system, found, False, f"no set was found: {found.trouble}", None, again)
     bounded = all(low is not None and high is not None for _, low, high in system.controls)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from surefoot.cli.commands.shield.made import Made, shown_share
+from surefoot.cli.commands.shield.made import Made, Sketches, shown_share
 from surefoot.encode.barrier import polynomial_of
 from surefoot.engines.shield.synthesis import Box, Branch
 from surefoot.problem.policy import ShieldedPolicy
@@ -121,6 +121,7 @@ def facts(
     *,
     seed: int,
     degrees: Sequence[int],
+    sketches: Sketches,
     source: Mapping[str, object],
     inputs: Mapping[str, str],
 ) -> dict[str, Any]:
@@ -152,7 +153,8 @@ def facts(
         "source": dict(source),
         "inputs": dict(inputs),
         "seed": seed,
-        "degrees": list(degrees),
+        **({"invariant sketch": sketches.invariant} if sketches.invariant else {"degrees": list(degrees)}),
+        **({"rule sketch": sketches.rule} if sketches.rule else {}),
         "cpu seconds": round(seconds, 3),
     }
 

@@ -1,0 +1,163 @@
+"""Candidates for a rule in the monomials of a sketch (section 4.1 of Zhu et al., PLDI 2019).
+
+The start is a regression: on what the network does along its own runs, on linear-quadratic regulators, and on
+regulators that also take back what is not linear in the plant, as far as the monomials can (feedback
+linearisation). Algorithm 1 searches from there. Its objective is equation (5): how far the rule is from the
+network along runs of the rule, with a penalty for unsafe states; without a network it is what states and
+controls cost. Nothing here decides anything: a candidate counts only with a proved set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from surefoot.encode.barrier import System
+from surefoot.engines.barrier.sampled import Sampled, sampled
+from surefoot.engines.shield.gains import (
+    STEPS,
+    UNSAFE,
+    Candidate,
+    Floats,
+    Gain,
+    Oracle,
+    Range,
+    along,
+    cost,
+    drawn,
+    linearised,
+    regulators,
+    short,
+    unsafe_states,
+)
+from surefoot.problem.term import Const, Term, Var
+from surefoot.query.polynomial import Monomial, Polynomial
+
+EVERY, COMPARED = 20, 32  # the network is asked in every 20th state of so many runs
+FAR, NOTHING = 1e6, 1e-9  # states that are not followed; parts of a control that are left out
+
+
+@dataclass(frozen=True, slots=True)
+class Combination:
+    """controls = weights * monomials of the state; `scales`: how large each monomial is among the starts."""
+
+    monomials: tuple[Monomial, ...]
+    weights: Floats
+    scales: Floats
+
+    def sizes(self) -> Floats:
+        """Each is changed by a share of itself, or of what the largest part of its control is."""
+        parts: Floats = np.abs(self.weights) * self.scales
+        sizes: Floats = np.maximum(parts, parts.max(axis=1, keepdims=True) * 0.1 + 1e-6) / self.scales
+        return sizes
+
+    def weighing(self, weights: Floats) -> Combination:
+        return Combination(self.monomials, weights, self.scales)
+
+    def controls(self, states: Floats) -> Floats:
+        return valued(self.monomials, states) @ self.weights.T
+
+    def terms(self, system: System) -> tuple[Term, ...]:
+        """Sums of products, with numbers that people can read."""
+        found = []
+        for row in self.weights:
+            parts = [
+                _product(number, monomial, system.variables)
+                for monomial, weight in zip(self.monomials, row, strict=True)
+                if (number := short(weight))
+            ]
+            total: Term = parts[0] if parts else Const(0)
+            for part in parts[1:]:
+                total = total + part
+            found.append(total)
+        return tuple(found)
+
+
+def _product(number: Fraction, monomial: Monomial, names: Sequence[str]) -> Term:
+    found: Term = Const(number)
+    for name, exponent in zip(names, monomial, strict=True):
+        for _ in range(exponent):
+            found = found * Var(name)
+    return found
+
+
+def valued(monomials: Sequence[Monomial], states: Floats) -> Floats:
+    """Of each state a row with the monomials' values."""
+    values: Floats = np.prod(states[:, None, :] ** np.array(monomials), axis=2)
+    return values
+
+
+def combinations(
+    system: System, starts: Sequence[Range], oracle: Oracle | None, monomials: tuple[Monomial, ...]
+) -> Iterator[Combination]:
+    """Candidates, those first that simulation finds safe and cheap."""
+    found = [] if oracle is None else [fitted(monomials, starts, *along(system, starts, oracle))]
+    moving = sampled(system, tuple(Const(0) for _ in system.controls))
+    for gain in regulators(system):
+        states, _ = along(system, starts, _clipped(moving, gain))
+        states = states[np.abs(states).max(axis=1) < FAR]
+        controls = gain.controls(states)
+        wanted = (controls, controls - _not_linear(system, moving, gain, states))
+        found += [fitted(monomials, starts, states, each) for each in wanted if np.all(np.isfinite(each))]
+    different = {c.weights.round(9).tobytes(): c for c in reversed(found)}
+    scored = sorted(
+        ((cost(system, c, starts), i, c) for i, c in enumerate(reversed(different.values()))),
+        key=lambda t: t[:2],
+    )
+    yield from (c for _, _, c in scored)
+
+
+def fitted(
+    monomials: tuple[Monomial, ...], starts: Sequence[Range], states: Floats, controls: Floats
+) -> Combination:
+    """Least squares in units in which all monomials are of one size."""
+    scales = _scales(monomials, starts)
+    solved = np.linalg.lstsq(valued(monomials, states) / scales, controls, rcond=None)[0].astype(np.float64)
+    weights = np.where(np.abs(solved) > NOTHING * np.abs(solved).max(axis=0), solved, 0.0).T / scales
+    return Combination(monomials, weights, scales)
+
+
+def of_polynomials(values: Sequence[Polynomial], starts: Sequence[Range]) -> Combination:
+    """A rule that is there already: one polynomial for each control."""
+    monomials = tuple(sorted({m for value in values for m in value.terms}))
+    weights = np.array([[float(value.terms.get(m, 0)) for m in monomials] for value in values])
+    return Combination(monomials, weights, _scales(monomials, starts))
+
+
+def _scales(monomials: Sequence[Monomial], starts: Sequence[Range]) -> Floats:
+    values = valued(monomials, drawn(starts, np.random.default_rng(0)))
+    scales: Floats = np.sqrt((values**2).mean(axis=0))
+    return np.where(scales > 0, scales, 1.0)
+
+
+def _clipped(moving: Sampled, gain: Gain) -> Oracle:
+    return lambda states: moving.clipped(gain.controls(states))
+
+
+def _not_linear(system: System, moving: Sampled, gain: Gain, states: Floats) -> Floats:
+    """The controls that have the effect of what a step of the regulator adds to the linear system."""
+    state, control, drift = linearised(system)
+    middle = np.array([float(a + b) / 2 for _, (a, b) in system.disturbances])
+    still, controls = np.broadcast_to(middle, (len(states), len(middle))), gain.controls(states)
+    more = moving.moved(states, still, controls) - (states @ state.T + controls @ control.T + drift)
+    return np.asarray(np.linalg.lstsq(control, more.T, rcond=None)[0].T, dtype=np.float64)
+
+
+def distance(system: System, rule: Candidate, starts: Sequence[Range], oracle: Oracle) -> float:
+    """Minus equation (5), for one state of a run: distance to the network, or the penalty if it is unsafe."""
+    generator, moving = np.random.default_rng(1), sampled(system, tuple(Const(0) for _ in system.controls))
+    states, is_unsafe, seen, total = drawn(starts, generator), unsafe_states(system), [], 0.0
+    for step in range(STEPS):
+        if step % EVERY == 0:
+            seen.append(states[:: len(states) // COMPARED])
+        total += UNSAFE * float(np.mean(is_unsafe(states)))
+        actions = moving.clipped(rule.controls(states))
+        states = moving.moved(states, moving.drawn(len(states), generator), actions)
+        if not np.all(np.isfinite(states)) or np.abs(states).max() > FAR:
+            return float("inf")
+    rows = np.vstack(seen)
+    gaps = np.linalg.norm(moving.clipped(rule.controls(rows)) - oracle(rows), axis=1)
+    return total / STEPS + float(gaps[~is_unsafe(rows)].sum()) / len(rows)
