@@ -79,7 +79,10 @@ def test_what_is_wrong_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture
         assert err.count("\n") == 1
 
 
-def test_sketches(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_sketches(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("surefoot.engines.shield.gains.WEIGHTS", (1.0,))
     told = tmp_path / "told.json"
     sketch = ("--rule", "eta, omega, eta^3", "--invariant", "1, eta^2, eta*omega, omega^2")
     code, out, _ = outcome(capsys, "pendulum/within-90-degrees", *sketch, "--json", str(told))
@@ -96,6 +99,7 @@ def test_a_sketch_that_is_too_poor_proves_nothing(
 ) -> None:
     for name, value in {"synthesis.CANDIDATES": 1, "synthesis.SMALLEST": 1, "gains.ROUNDS": 1}.items():
         monkeypatch.setattr(f"surefoot.engines.shield.{name}", value)
+    monkeypatch.setattr("surefoot.engines.shield.gains.WEIGHTS", (1.0,))
     code, out, _ = outcome(capsys, "pendulum/within-90-degrees", "--invariant", "1, eta^2")
     assert code == 3
     assert "covered      0.00 %" in out

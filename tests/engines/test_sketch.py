@@ -94,6 +94,13 @@ def test_a_rule_is_written_as_it_is_simulated() -> None:
     assert of(nothing.terms(SYSTEM)[0]).terms == {}
 
 
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Regulators of one weight are enough here."""
+    monkeypatch.setattr("surefoot.engines.shield.gains.WEIGHTS", (1.0,))
+
+
+@pytest.mark.usefixtures("few")
 def test_candidates_take_back_what_is_not_linear() -> None:
     """Duffing's oscillator is pulled by -x^3; among the candidates are rules that push by it."""
     found = list(combinations(SYSTEM, SYSTEM.initial, None, CUBIC))
@@ -115,6 +122,7 @@ def test_the_distance_of_equation_5() -> None:
 
 def test_the_random_search_comes_closer_to_the_oracle(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("surefoot.engines.shield.gains.ROUNDS", 6)
+    monkeypatch.setattr("surefoot.engines.shield.combination.STEPS", 100)
     system = system_of(discretise(stays_upright())[0])
     sketch = read_sketch("eta, omega", system.variables, 5, "rule")
     wanted = np.array([[-26.0, -15.0]])
@@ -138,6 +146,7 @@ def test_a_barrier_has_the_given_monomials_only() -> None:
     assert of(written(where, found)).terms.keys() == set(shape)
 
 
+@pytest.mark.usefixtures("few")
 def test_a_cubic_rule_is_certified_with_a_sketched_barrier() -> None:
     shape = read_sketch("1, x^2, x*y, y^2, x^4", SYSTEM.variables, 12, "invariant")
     found = synthesise(SYSTEM, Sought(sketch=CUBIC), (shape,), Budget(60))
