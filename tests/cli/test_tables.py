@@ -54,7 +54,7 @@ def test_a_network_of_your_own_behind_a_shield(folder: Path, capsys: pytest.Capt
 @pytest.mark.parametrize(
     ("given", "what"),
     [
-        (["study", "control", "--table", "2"], "table 2 is not here"),
+        (["study", "control", "--table", "4"], "table 4 is not here"),
         (["study", "control", "--table", "1", "--problem", "satelite"], "no row `satelite` in table 1"),
         (["study", "aurora", "--table", "1"], "study `aurora` has no tables"),
         (["study", "control", "--table", "1", "--networks", "nowhere"], "does not exist"),
@@ -70,3 +70,19 @@ def test_mistakes_are_told_in_a_line(given: list[str], what: str, capsys: pytest
 def test_a_row_without_a_network_has_none() -> None:
     (row,) = printed(1, ("tape",))
     assert network_of(row, None) is None
+
+
+def test_degrees_with_a_cap(capsys: pytest.CaptureFixture[str]) -> None:
+    given = ["study", "control", "--table", "2", "--quiet", "--problem"]
+    assert run([*given, "eight-car-platoon", "--cap", "0.001"]) == 0
+    rows = [line.split(" | ") for line in capsys.readouterr().out.splitlines()[4:]]
+    assert [(row[1], row[4], row[5]) for row in rows] == [
+        ("2", "TO", "172.9"),
+        ("4", "too large", "540.2"),
+        ("8", "too large", "TO"),
+    ]
+    assert run([*given, "pendulum", "--cap", "0.001", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["rows"]
+    assert [row["timeout"] for row in found] == [True] * 3
+    assert not any(row["certified"] for row in found)
+    assert run([*given, "satellite"]) == 2

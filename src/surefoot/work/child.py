@@ -178,6 +178,13 @@ def _dismiss() -> None:
         _idle.pop().kill()
 
 
+def processor_time() -> float:
+    """Seconds of this process and of its children; warm ones are ended, for only then they are counted."""
+    _dismiss()
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in used)
+
+
 def serve(line_number: str, memory_bytes: str) -> None:
     """The child's whole life: answer calls until the line closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from fractions import Fraction
 from pathlib import Path
-from time import process_time
 from typing import Any
 
 import click
@@ -26,6 +25,7 @@ from surefoot.cli.commands.heatmap.study_figures import (
     drawn_figures,
 )
 from surefoot.cli.commands.shield.campaign import Size
+from surefoot.cli.commands.shield.degrees import made_degrees
 from surefoot.cli.commands.shield.made import as_result, make
 from surefoot.cli.commands.shield.tables import made_table
 from surefoot.cli.engine_options import Positive, build_engines
@@ -41,6 +41,7 @@ from surefoot.studies.figures import Checked
 from surefoot.studies.load import Row, Study, compare, load_study
 from surefoot.verdict.verdict import Result
 from surefoot.work.budget import Budget
+from surefoot.work.child import processor_time
 
 
 @click.command()
@@ -80,12 +81,12 @@ from surefoot.work.budget import Budget
 @click.option("--configuration", "configurations", multiple=True, metavar="NAME|paper",
               help="Of --figure pa-…: run these too, of predicate abstraction.")  # fmt: skip
 @click.option("--cap", type=float, callback=positive, default=60.0, show_default=True, metavar="SECONDS",
-              help="Of --configuration: per instance.")  # fmt: skip
+              help="Of --configuration: per instance; of --table 2: per row.")  # fmt: skip
 @click.option("--every", type=click.IntRange(1), default=1, show_default=True,
               help="Of --configuration: only every so many-th instance.")  # fmt: skip
 @click.option("--engine", default="statistical", show_default=True, help="Of --figure, where it samples.")
 @click.option("--eps", type=Positive(), metavar="NUMBER", help="Of --figure: half the width of an interval.")
-@click.option("--table", type=int, metavar="1|3", help="Make a table of the shield paper again (control).")
+@click.option("--table", type=int, metavar="1|2|3", help="Make a table of the shield paper again (control).")
 @click.option("--problem", "only", multiple=True, metavar="NAME", help="Of --table: only these rows.")
 @click.option("--networks", type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="DIR",
               help="Of --table: a folder with NAME.onnx for the rows; default: what is shipped.")  # fmt: skip
@@ -143,13 +144,15 @@ def study(
         def decide(problem: Problem, engine: str, options: Mapping[str, Any]) -> Result:
             budget = Budget(timeout, 0, tell)
             if engine == "shield":
-                began = process_time()
+                began = processor_time()
                 made = make(problem, tuple(options.get("degrees", (2, 4))), budget)
-                return as_result(made, process_time() - began, budget)
+                return as_result(made, processor_time() - began, budget)
             return verify(problem, build_engines(engine, options, None)[0], budget)
 
         if train is not None:
             return trained(loaded, train, hidden, imitate, seed, tell, output)
+        if table == 2:
+            return made_degrees(only, cap, seed, tell, as_json)
         if table is not None:
             size = Size(runs, steps, seed, timeout, adversarial)
             return made_table(table, only, networks, size, tell, as_json)

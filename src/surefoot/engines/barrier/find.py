@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from math import comb
 from typing import TypeAlias
 
 from surefoot.encode.barrier import conjunctions
@@ -19,12 +20,22 @@ from surefoot.solve.sos import Condition, fit
 from surefoot.work.budget import Budget
 
 Shape: TypeAlias = int | tuple[Monomial, ...]  # of B: a degree, or the monomials of the system's variables
+MOST_MONOMIALS = 3000  # of B: with more the conditions alone take hours to write down
 ABOVE = Fraction(1, 1000)  # what B is at least where it has to be positive
 
 
 def pairs(count: int, first: int = 0) -> list[tuple[int, int]]:
     """The products of the two constraints of each range."""
     return [(first + 2 * i, first + 2 * i + 1) for i in range(count)]
+
+
+def too_large(variables: int, shape: Shape) -> str | None:
+    """Why no such set is looked for; None if it is."""
+    count = comb(variables + shape, shape) if isinstance(shape, int) else len(shape)
+    if count <= MOST_MONOMIALS:
+        return None
+    kind = f"degree {shape}" if isinstance(shape, int) else "the sketch"
+    return f"{kind} is too large: {count} monomials in {variables} variables, at most {MOST_MONOMIALS}"
 
 
 def find(
@@ -39,7 +50,9 @@ def find(
     basis = _basis(where, shape)
     conditions = [_start(where, basis, starts)]
     conditions += [_positive(where, basis, extra) for extra in _outside(where, reached)]
-    conditions += _steps(where, basis, factor, reached)
+    conditions += _steps(where, basis, factor, reached, budget)
+    if budget.spent():
+        return None
     found = fit(conditions, len(basis), budget)
     if found is None:
         return None
@@ -120,7 +133,11 @@ def _highest(where: Plane, polynomial: Polynomial) -> Fraction:
 
 
 def _steps(
-    where: Plane, basis: Sequence[Polynomial], factor: Fraction, reached: Sequence[tuple[bool, bool]]
+    where: Plane,
+    basis: Sequence[Polynomial],
+    factor: Fraction,
+    reached: Sequence[tuple[bool, bool]],
+    budget: Budget,
 ) -> list[Condition]:
     """B(next) <= factor * B on the domain, for every disturbance and every case of the controls."""
     found = []
@@ -131,10 +148,11 @@ def _steps(
             for value, (centre, unit) in zip(where.following(controls), where.units, strict=False)
         ]
         rest = [constant(0, where.size)] * len(where.system.disturbances)
-        linear = {
-            k: part.times(factor) - part.replaced([*following, *rest], where.size)
-            for k, part in enumerate(basis)
-        }
+        linear = {}
+        for k, part in enumerate(basis):
+            if budget.spent():  # of a high degree each one takes long
+                return []
+            linear[k] = part.times(factor) - part.replaced([*following, *rest], where.size)
         inside = (*where.within(where.domain), *disturbed, *constraints)
         first = 2 * count + len(disturbed)
         products = (

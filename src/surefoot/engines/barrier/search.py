@@ -9,7 +9,7 @@ import numpy as np
 from surefoot.encode.barrier import System
 from surefoot.engines.barrier.closed import ClosedSet, Unproved, closed_set
 from surefoot.engines.barrier.domain import domains
-from surefoot.engines.barrier.find import Shape, find
+from surefoot.engines.barrier.find import Shape, find, too_large
 from surefoot.engines.barrier.plane import plane
 from surefoot.engines.barrier.sampled import sampled
 from surefoot.problem.term import Term
@@ -34,6 +34,9 @@ def search(
         kind = f"of degree {shape}" if isinstance(shape, int) else "with the given monomials"
         if budget.spent():
             return trouble
+        if (refused := too_large(len(system.variables), shape)) is not None:
+            trouble = refused
+            continue
         for domain in domains(system, then):
             where = plane(system, then, domain)
             for reached in ends(system):

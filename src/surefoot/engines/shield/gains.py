@@ -92,14 +92,18 @@ def short(value: float) -> Fraction:
     return Fraction(f"{value:.6g}")
 
 
-def gains(system: System, starts: Sequence[Range], oracle: Oracle | None) -> Iterator[Gain]:
-    """Candidates, those first that simulation finds safe and cheap."""
+def gains(system: System, starts: Sequence[Range], oracle: Oracle | None, budget: Budget) -> Iterator[Gain]:
+    """Candidates, those first that simulation finds safe and cheap; none when the time is over."""
     found = []
     if oracle is not None:
         found.append(imitated(system, starts, oracle))
     found += list(regulators(system))
-    scored = sorted(((cost(system, g, starts), i, g) for i, g in enumerate(found)), key=lambda t: t[:2])
-    yield from (g for _, _, g in scored)
+    scored = []
+    for index, gain in enumerate(found):
+        if budget.spent():
+            return
+        scored.append((cost(system, gain, starts), index, gain))
+    yield from (gain for _, _, gain in sorted(scored, key=lambda t: t[:2]))
 
 
 def linearised(system: System) -> tuple[Floats, Floats, Floats]:

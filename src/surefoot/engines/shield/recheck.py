@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from time import process_time
 
 import numpy as np
 
@@ -27,6 +26,7 @@ from surefoot.engines.shield.synthesis import Branch, Sought, Synthesis, synthes
 from surefoot.problem.term import Term
 from surefoot.query.polynomial import Polynomial, constant, variable
 from surefoot.work.budget import Budget
+from surefoot.work.child import processor_time
 
 LEVELS = (Fraction(1, 20), Fraction(-1, 20), Fraction(1, 5), Fraction(-1, 5))  # of what B is in the middle
 
@@ -67,12 +67,12 @@ def recheck(
     found = Synthesis((), (system.initial,), "nothing was tried")
     for stage, attempt in stages.items():
         budget.progress(f"recheck: {stage}")
-        began = process_time()
+        began = processor_time()
         try:
             found = attempt()
         except KeyboardInterrupt:
             found = replace(found, interrupted=True)
-        seconds[stage] = round(process_time() - began, 3)
+        seconds[stage] = round(processor_time() - began, 3)
         if found.interrupted or not found.uncovered:
             return Rechecked(stage, found, seconds)
     return Rechecked(stage, found, seconds)

@@ -14,7 +14,7 @@ from itertools import chain, islice
 
 from surefoot.encode.barrier import System
 from surefoot.engines.barrier.closed import ClosedSet, Unproved, covering
-from surefoot.engines.barrier.find import Shape
+from surefoot.engines.barrier.find import Shape, too_large
 from surefoot.engines.barrier.plane import plane
 from surefoot.engines.barrier.search import search
 from surefoot.engines.shield.around import is_obstructed, ways
@@ -41,10 +41,10 @@ class Sought:
     sketch: tuple[Monomial, ...] | None = None  # what they are combinations of; None: affine rules
     warm: tuple[Candidate, ...] = ()  # rules that are tried first as they are, and at the end improved
 
-    def found(self, system: System, part: Box) -> Iterator[Candidate]:
+    def found(self, system: System, part: Box, budget: Budget) -> Iterator[Candidate]:
         if self.sketch is not None:
             return combinations(system, part, self.oracle, self.sketch)
-        return gains(system, part, self.oracle)
+        return gains(system, part, self.oracle, budget)
 
     def price(self, system: System, part: Box) -> Callable[[Candidate], float]:
         """What the random search makes small; affine rules need not be near to the network."""
@@ -81,6 +81,9 @@ def _volume(box: Sequence[Range], starts: Sequence[Range]) -> Fraction:
 
 def synthesise(system: System, sought: Sought, shapes: tuple[Shape, ...], budget: Budget) -> Synthesis:
     """Rules in the order in which they were found; an interruption keeps what there is."""
+    refused = [too_large(len(system.variables), shape) for shape in shapes]
+    if refused and all(refused):
+        return Synthesis((), (system.initial,), refused[0] or "")
     work = _Work(system, sought, shapes, budget, [system.initial])
     interrupted = False
     try:
@@ -193,10 +196,10 @@ def _around(system: System, part: Box, shapes: tuple[Shape, ...], budget: Budget
 
 def _candidates(system: System, part: Box, sought: Sought, budget: Budget) -> Iterator[Candidate]:
     """Rules without a simulated unsafe run, made one by one as they are needed."""
-    others = chain(sought.warm, sought.found(system, part))
-    safe = (rule for rule in others if not fails(system, rule, part))
+    others = chain(sought.warm, sought.found(system, part, budget))
+    safe = (rule for rule in others if not budget.spent() and not fails(system, rule, part))
     yield from islice(safe, CANDIDATES)
-    inside = None if sought.sketch else furthest_inside(system, part, budget)
+    inside = None if sought.sketch or budget.spent() else furthest_inside(system, part, budget)
     if inside is not None and not fails(system, inside, part):
         yield inside
 
@@ -204,7 +207,7 @@ def _candidates(system: System, part: Box, sought: Sought, budget: Budget) -> It
 def _searched(system: System, part: Box, sought: Sought, budget: Budget) -> Iterator[Candidate]:
     """What Algorithm 1's random search makes of the best rule, and of those that were given."""
     price = sought.price(system, part)
-    for rule in chain(islice(sought.found(system, part), 1), sought.warm):
+    for rule in chain(islice(sought.found(system, part, budget), 1), sought.warm):
         if not budget.spent() and not fails(system, better := improved(rule, price, budget), part):
             yield better
 

@@ -2,6 +2,8 @@
 
 Unknown are coefficients (bounded by 1 in absolute value), Gram matrices and their common margin t, which is
 made as large as possible: each matrix is at least t times the identity, so that rounding leaves it positive.
+Clarabel looks at the clock between iterations only, and one of a large program takes minutes: large programs
+are solved by a child process, which is killed at the deadline.
 """
 
 from __future__ import annotations
@@ -18,9 +20,12 @@ from scipy import sparse
 
 from surefoot.query.polynomial import Monomial, Polynomial
 from surefoot.work.budget import Budget
+from surefoot.work.child import Died, TimedOut, borrowed
 
 LARGEST_MARGIN = 1.0
 MOST_ENTRIES = 60_000  # of all matrices of one program: more takes hours
+LARGE = 1_500  # entries; fewer take less than a second
+GRACE = 0.2  # seconds for Clarabel to say itself that the time is over
 _SOLVED = ("Solved", "AlmostSolved")
 
 
@@ -51,8 +56,23 @@ class Solution:
 def solve(identities: Sequence[Identity], coefficients: int, budget: Budget) -> Solution | None:
     """None: no solution was found, for whatever reason."""
     left = budget.remaining()
-    if left <= 0:
+    entries = sum(_length(len(block.basis)) for identity in identities for block in identity.blocks)
+    if left <= 0 or coefficients + 1 + entries > MOST_ENTRIES:
         return None
+    if entries <= LARGE:
+        return solved(identities, coefficients, left)
+    try:
+        with borrowed() as worker:
+            return worker.call(solved, identities, coefficients, left, seconds=left + GRACE)
+    except TimedOut:
+        return None
+    except Died as death:
+        budget.progress(f"semidefinite program: {death}")
+        return None
+
+
+def solved(identities: Sequence[Identity], coefficients: int, seconds: float) -> Solution | None:
+    """The program written down and given to Clarabel, in this process."""
     columns = coefficients + 1
     starts: list[list[int]] = []
     for identity in identities:
@@ -60,8 +80,6 @@ def solve(identities: Sequence[Identity], coefficients: int, budget: Budget) -> 
         for block in identity.blocks:
             starts[-1].append(columns)
             columns += _length(len(block.basis))
-    if columns > MOST_ENTRIES:
-        return None
     rows, values = _equations(identities, starts, coefficients, columns)
     cones: list[Any] = [clarabel.ZeroConeT(len(values))]
     bounds = sparse.vstack(
@@ -79,8 +97,8 @@ def solve(identities: Sequence[Identity], coefficients: int, budget: Budget) -> 
     objective[coefficients] = -1.0
     settings = clarabel.DefaultSettings()
     settings.verbose = False
-    if isfinite(left):
-        settings.time_limit = left
+    if isfinite(seconds):
+        settings.time_limit = seconds
     matrix = sparse.vstack(parts, format="csc")
     solver = clarabel.DefaultSolver(
         sparse.csc_matrix((columns, columns)), objective, matrix, np.concatenate(right), cones, settings

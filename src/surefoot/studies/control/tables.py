@@ -43,7 +43,9 @@ def printed(table: int, only: tuple[str, ...] = ()) -> tuple[Printed, ...]:
             what = f"there is no row `{name}` in table {table}" if rows else f"there is no table {table}"
             raise InvalidProblem(what, fix=did_you_mean(name, known), where="--problem")
     if not rows:
-        raise InvalidProblem(f"table {table} is not here", fix="--table 1 or --table 3", where="--table")
+        raise InvalidProblem(
+            f"table {table} is not here", fix="--table 1, --table 2 or --table 3", where="--table"
+        )
     return tuple(row for row in rows if not only or row.problem in only)
 
 

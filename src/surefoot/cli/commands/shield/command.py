@@ -7,7 +7,6 @@ import json
 import sys
 from fractions import Fraction
 from pathlib import Path
-from time import process_time
 from typing import Any
 
 import click
@@ -32,6 +31,7 @@ from surefoot.cli.progress import progress
 from surefoot.errors import InvalidProblem
 from surefoot.report.region import document
 from surefoot.work.budget import Budget
+from surefoot.work.child import processor_time
 
 ATTACKED = 100  # steps of a run under an adversary
 
@@ -121,12 +121,12 @@ def shield(
     name, problem, loaded = one_problem(model, {name: options.pop(name) for name in MODEL_OPTIONS})
     old = () if recheck is None else old_rules(recheck, problem)
     sketches = _sketches(rule, invariant, recheck is not None, moved_by_actions(problem))
-    began = process_time()
+    began = processor_time()
     if moved_by_actions(problem):
         with progress(quiet) as tell:
             found = make_of_actions(problem, bound, Budget(timeout, seed, tell))
         source = {**loaded.source, "property": name}
-        seconds = process_time() - began
+        seconds = processor_time() - began
         if json_path != "-":
             print(words_of_actions(found, seconds))
         write_actions(found, certificate, python_path, c_prefix, quiet)
@@ -138,7 +138,7 @@ def shield(
         return 0 if found.accepted else 3
     with progress(quiet) as tell:
         made = make(problem, tried, Budget(timeout, seed, tell), old, sketches)
-        seconds = process_time() - began
+        seconds = processor_time() - began
         simulated = None
         if runs and not made.found.interrupted:
             size = Size(runs, steps, seed, timeout, adversarial=runs * min(steps, ATTACKED))

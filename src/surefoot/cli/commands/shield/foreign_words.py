@@ -6,7 +6,6 @@ import json
 import sys
 from fractions import Fraction
 from pathlib import Path
-from time import process_time
 from typing import Any
 
 from surefoot.certify.barrier.refuted import Refutation
@@ -18,6 +17,7 @@ from surefoot.formats.barrier_file import read_barriers
 from surefoot.problem.show import show
 from surefoot.problem.term import Const
 from surefoot.work.budget import Budget
+from surefoot.work.child import processor_time
 
 CODES = {"accepted": 0, "rejected": 1, "not certified": 3}
 _SYSTEMS = {
@@ -52,10 +52,10 @@ def certify_foreign(
     rules = read_barriers(
         file, [v.name for v in environment.variables], [c.name for c in environment.controls]
     )
-    began = process_time()
+    began = processor_time()
     with progress(quiet) as tell:
         both = judged(problem, rules, Budget(timeout, seed, tell))
-    seconds, (_, executed) = process_time() - began, both
+    seconds, (_, executed) = processor_time() - began, both
     if json_path != "-":
         print(f"{executed.word}: {file.name}: {len(rules)} barriers for {problem.name}")
         for judgement in both:

@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from time import process_time
 from typing import Any
 
 from surefoot.cli.commands.shield.campaign import Measured, Size, campaign_facts, measured
@@ -16,6 +15,7 @@ from surefoot.problem.network import Affine, Network
 from surefoot.studies.control.problem import stays_safe
 from surefoot.studies.control.tables import Printed, network_of, printed
 from surefoot.work.budget import Budget
+from surefoot.work.child import processor_time
 
 HEAD = (
     "benchmark", "vars", "network", "failures", "rules", "covered", "synthesis s", "interventions", "needed",
@@ -53,9 +53,9 @@ def _row(row: Printed, folder: Path | None, size: Size, tell: Callable[[str], No
     found = network_of(row, folder)
     network, whose = (None, "none") if found is None else found
     problem = stays_safe(row.problem, network)
-    began = process_time()
+    began = processor_time()
     made = make(problem, (2, 4), Budget(size.seconds, size.seed, tell))
-    seconds = process_time() - began
+    seconds = processor_time() - began
     known = measured(made, problem.policy, size, tell)
     guarded = _guarded(known)
     return {
