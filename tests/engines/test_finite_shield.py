@@ -17,6 +17,7 @@ import pytest
 from surefoot.compile.source import c_actions, python_actions
 from surefoot.engines.explicit.engine import Explicit
 from surefoot.engines.shield.finite import FiniteShield, finite_shield
+from surefoot.engines.shield.finite.guarded import guarded
 from surefoot.engines.shield.finite.table import examples_of, table_of
 from surefoot.engines.shield.finite.tree import grow, value_at
 from surefoot.errors import Unsupported
@@ -252,3 +253,13 @@ def test_arrays_of_arrays_are_columns_and_huge_numbers_are_refused() -> None:
     world = Environment("huge", (Variable("count", Int(0, low + 2)),), equal(count, low), (huge,))
     with pytest.raises(Unsupported, match="more than 64 bits"):
         finite_shield(Problem("huge", world, None, Never(count > low + 1)), Fraction(0), Budget(9))
+
+
+def test_edges_of_two_components_are_refused() -> None:
+    """Their guards would exclude each other's steps, and a proof would say too much."""
+    asked = problem_of(*random_steps(0))
+    (walk,) = asked.environment.components
+    other = replace(walk, name="other", edges=(Edge(action="left"),))
+    both = replace(asked.environment, components=(walk, other))
+    with pytest.raises(Unsupported, match="edges of one component"):
+        guarded(both, {"walk#0": TRUE, "other#0": TRUE})

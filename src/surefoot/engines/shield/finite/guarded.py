@@ -21,6 +21,9 @@ def guarded(environment: Environment, permitted: Mapping[str, Term]) -> Environm
     labels = labels_of(environment)
     places = _named_edges(environment, {n: t for n, t in permitted.items() if n not in labels})
     by_label = {n: t for n, t in permitted.items() if n in labels}
+    if len({number for number, _ in places}) > 1 or (places and by_label):
+        # Guards of two edges that move together would both have to hold: fewer steps than are permitted.
+        raise Unsupported("a shield needs a policy that picks labels, or edges of one component")
     if environment.synchronisations:
         places |= _synchronised(environment, by_label)
     else:
