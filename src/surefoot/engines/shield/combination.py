@@ -35,6 +35,7 @@ from surefoot.engines.shield.gains import (
 )
 from surefoot.problem.term import Const, Term, Var
 from surefoot.query.polynomial import Monomial, Polynomial
+from surefoot.work.budget import Budget
 
 EVERY, COMPARED = 20, 32  # the network is asked in every 20th state of so many runs
 FAR, NOTHING = 1e6, 1e-9  # states that are not followed; parts of a control that are left out
@@ -91,23 +92,36 @@ def valued(monomials: Sequence[Monomial], states: Floats) -> Floats:
 
 
 def combinations(
+    system: System,
+    starts: Sequence[Range],
+    oracle: Oracle | None,
+    monomials: tuple[Monomial, ...],
+    budget: Budget,
+) -> Iterator[Combination]:
+    """Candidates, those first that simulation finds safe and cheap; as many as there is time for."""
+    scored: dict[bytes, tuple[float, int, Combination]] = {}
+    for index, rule in enumerate(_regressions(system, starts, oracle, monomials)):
+        key = rule.weights.round(9).tobytes()
+        if key not in scored:
+            scored[key] = (cost(system, rule, starts), index, rule)
+        if budget.spent():
+            break
+    yield from (rule for _, _, rule in sorted(scored.values(), key=lambda s: s[:2]))
+
+
+def _regressions(
     system: System, starts: Sequence[Range], oracle: Oracle | None, monomials: tuple[Monomial, ...]
 ) -> Iterator[Combination]:
-    """Candidates, those first that simulation finds safe and cheap."""
-    found = [] if oracle is None else [fitted(monomials, starts, *along(system, starts, oracle))]
+    if oracle is not None:
+        yield fitted(monomials, starts, *along(system, starts, oracle))
     moving = sampled(system, tuple(Const(0) for _ in system.controls))
     for gain in regulators(system):
         states, _ = along(system, starts, _clipped(moving, gain))
         states = states[np.abs(states).max(axis=1) < FAR]
         controls = gain.controls(states)
-        wanted = (controls, controls - _not_linear(system, moving, gain, states))
-        found += [fitted(monomials, starts, states, each) for each in wanted if np.all(np.isfinite(each))]
-    different = {c.weights.round(9).tobytes(): c for c in reversed(found)}
-    scored = sorted(
-        ((cost(system, c, starts), i, c) for i, c in enumerate(reversed(different.values()))),
-        key=lambda t: t[:2],
-    )
-    yield from (c for _, _, c in scored)
+        for wanted in (controls, controls - _not_linear(system, moving, gain, states)):
+            if np.all(np.isfinite(wanted)):
+                yield fitted(monomials, starts, states, wanted)
 
 
 def fitted(

@@ -43,7 +43,7 @@ class Sought:
 
     def found(self, system: System, part: Box, budget: Budget) -> Iterator[Candidate]:
         if self.sketch is not None:
-            return combinations(system, part, self.oracle, self.sketch)
+            return combinations(system, part, self.oracle, self.sketch, budget)
         return gains(system, part, self.oracle, budget)
 
     def price(self, system: System, part: Box) -> Callable[[Candidate], float]:
