@@ -10,7 +10,7 @@ import pytest
 
 gymnasium = pytest.importorskip("gymnasium")
 
-from surefoot.integrations.shield import Masked, Shielded  # noqa: E402
+from surefoot.integrations.shield import Masked, Shielded, _numbers  # noqa: E402
 
 
 class Line(gymnasium.Env):  # type: ignore[misc]
@@ -113,3 +113,13 @@ def test_masks_and_actions_that_are_replaced() -> None:
         Masked(Corridor(), Module, names=("left",))
     with pytest.raises(TypeError, match="Discrete"):
         Masked(Line(), Module)
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64, np.longdouble, np.int64, ">f4", ">f8"])
+def test_numbers_of_every_kind_are_the_same_floats(kind: Any) -> None:
+    for values in (np.array([0.1, -3.0, 7.0]), np.array([[0.1], [2.0]]), np.array(0.1)):
+        given = values.astype(kind)
+        found = _numbers(given)
+        assert found == tuple(float(v) for v in given.ravel())
+        assert all(type(v) is float for v in found)
+        assert _numbers(given.tolist()) == found

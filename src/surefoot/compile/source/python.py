@@ -110,6 +110,10 @@ def _values(name: str, terms: tuple[Term, ...], guard: Guard, number: Callable[[
     return "\n".join([*_head(name, guard, False), *_named(listing), _wrapped("return ", _several(texts)), ""])
 
 
+def _finite(names: list[str]) -> str:
+    return " and ".join(f"isfinite({name})" for name in names)
+
+
 def _step(guard: Guard, number: Callable[[float], str]) -> str:
     lines = ["def clipped(u):", f"    {_several([f'u{i}' for i in range(len(guard.controls))])} = u"]
     for i, (_, low, high) in enumerate(guard.controls):
@@ -118,15 +122,19 @@ def _step(guard: Guard, number: Callable[[float], str]) -> str:
         if high is not None:
             lines += [f"    if {number(high)} < u{i}:", f"        u{i} = {number(high)}"]
     lines += [f"    return {_several([f'u{i}' for i in range(len(guard.controls))])}", "", ""]
+    states = [f"x{i}" for i in range(len(guard.variables))]
+    controls = [f"u{i}" for i in range(len(guard.controls))]
     lines += [
         "def step(state, proposed):",
         "    x, u = tuple(map(float, state)), tuple(map(float, proposed))",
         f"    if len(x) != {len(guard.variables)} or len(u) != {len(guard.controls)}:",
         f'        raise ValueError("{len(guard.variables)} state values and {len(guard.controls)} controls")',
         f"    rest = {_several([number(v) for v in guard.at_rest()])}",
-        "    if not all(map(isfinite, x)):",
+        f"    {_several(states)} = x",
+        f"    {_several(controls)} = u",
+        f"    if not ({_finite(states)}):",
         "        return rest, 2",
-        "    if all(map(isfinite, u)):",
+        f"    if {_finite(controls)}:",
         "        u = clipped(u)",
         "        if permitted(x, u):",
         "            return u, 0",
