@@ -23,8 +23,7 @@ from statistics import median
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):  # before numpy is imported
     os.environ.setdefault(_name, "1")
 
-from tests.studies.end_cells import abstract_states  # noqa: E402
-from tests.studies.test_abstraction import counted_states  # noqa: E402
+from tests.studies.end_cells import abstract_states, counted_states  # noqa: E402
 
 from surefoot.engines.predicates import Predicates  # noqa: E402
 from surefoot.studies.racetrack.abstraction import ABSTRACTIONS, Instance, starts  # noqa: E402

@@ -7,6 +7,7 @@ action whose output may be the best one counts as possible.
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import lru_cache
 
 import numpy as np
@@ -18,10 +19,12 @@ from surefoot.problem.term import Apply, Const, Term, Var
 from surefoot.studies.racetrack.abstraction import Instance, starts
 from surefoot.studies.racetrack.model import ACCELERATIONS
 from surefoot.studies.racetrack.track import shipped_track
+from surefoot.verdict.artifact import AbstractGraph
 
 UNIT = 2.0**-24
 FASTEST = 5
 DRIVE, MOVED, CRASHED, FINISHED = range(4)
+PLACES = {"drive": DRIVE, "moved": MOVED, "crashed": CRASHED, "finished": FINISHED}
 Cell = tuple[int, ...]
 Array = np.ndarray
 
@@ -144,3 +147,14 @@ def abstract_states(instance: Instance) -> set[Cell]:
                 found.add(one)
                 waiting.append(one)
     return {(place, *map(int, np.unravel_index(cell, sizes))) for place, cell in found}
+
+
+def counted_states(graph: AbstractGraph) -> set[Cell]:
+    """The abstract states of a graph in the same form."""
+    names = [p.args[1].name for p in graph.predicates]  # type: ignore[union-attr]
+    found = set()
+    for state in graph.states:
+        met = Counter(name for name, value in zip(names, state.values, strict=True) if value)
+        counts = (met[n] for n in ("car_x", "car_y", "car_dx", "car_dy"))
+        found.add((PLACES[state.locations[0][1]], *counts))
+    return found

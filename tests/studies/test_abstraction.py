@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 import pytest
-from tests.studies.end_cells import CRASHED, DRIVE, FINISHED, MOVED, Cell, abstract_states
+from tests.studies.end_cells import abstract_states, counted_states
 
 from surefoot.engines.predicates import Predicates
 from surefoot.studies.racetrack.abstraction import (
@@ -20,8 +18,6 @@ from surefoot.studies.racetrack.abstraction_runs import MEASURES, run
 from surefoot.studies.racetrack.track import shipped_track
 from surefoot.verdict.artifact import AbstractGraph
 from surefoot.work.budget import Budget
-
-PLACES = {"drive": DRIVE, "moved": MOVED, "crashed": CRASHED, "finished": FINISHED}
 
 
 def test_halving_takes_every_bound_once_and_the_middle_first() -> None:
@@ -42,17 +38,6 @@ def test_starts_are_different_and_can_reach_the_goal() -> None:
     found = starts()
     assert len(set(found)) == 1001
     assert set(found) <= solvable(shipped_track("small"))
-
-
-def counted_states(graph: AbstractGraph) -> set[Cell]:
-    """The abstract states: a place, and how many bounds of each variable are met."""
-    names = [p.args[1].name for p in graph.predicates]  # type: ignore[union-attr]
-    found = set()
-    for state in graph.states:
-        met = Counter(name for name, value in zip(names, state.values, strict=True) if value)
-        counts = (met[n] for n in ("car_x", "car_y", "car_dx", "car_dy"))
-        found.add((PLACES[state.locations[0][1]], *counts))
-    return found
 
 
 @pytest.mark.parametrize(("width", "predicates", "count"), [(16, 20, 1), (64, 50, 1), (24, 40, 1001)])
