@@ -91,6 +91,7 @@ ALL = "fix: ONNX (also gzipped), Stable-Baselines3 .zip and .nnet are read"
         (gzip.compress(b"\x08" * 99)[:-9], "the gzip file is damaged or cut off"),
         (b"ends with a point.", f"this is no policy file; {ALL}"),
     ],
+    ids=(lambda value: value if isinstance(value, str) else "data"),
 )
 def test_everything_else_is_refused(tmp_path: Path, data: bytes, message: str) -> None:
     path = put(tmp_path, data)
