@@ -167,7 +167,8 @@ def test_source_code_does_what_was_found(seed: int, tmp_path: File) -> None:
         took, overruled = module.step(example.state, names[example.proposed])
         assert (took, overruled) == (names[example.action], example.intervened)
         assert module.action_masks(example.state)[example.action]
-    assert module.step([99] * len(module.STATE), names[0])[1] == 2 or not module.STATE
+    for odd in (99, 0.5, float("nan"), float("inf")):
+        assert module.step([odd] * len(module.STATE), names[0])[1] == 2 or not module.STATE
     if (compiler := shutil.which("cc")) is None:
         return
     header, source = c_actions(table_of(shield, "as tested"), "made", examples_of(shield))

@@ -27,17 +27,12 @@ except ImportError:
 Step = Callable[[Sequence[float], Sequence[float]], tuple[tuple[float, ...], int]]
 
 
-class Shielded(gymnasium.Wrapper[Any, Any, Any, Any]):
-    """`state_of`: from an observation to the values of the model's variables, in their order."""
+class _Watched(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """What both kinds of shields do: know the state, put `applied` in the place of an action, and count."""
 
-    def __init__(
-        self, env: Any, step: Step, state_of: Callable[[Any], Sequence[float]] | None = None
-    ) -> None:
+    def __init__(self, env: Any, state_of: Callable[[Any], Sequence[float]] | None) -> None:
         super().__init__(env)
-        if not isinstance(env.action_space, gymnasium.spaces.Box):
-            raise TypeError("a shield of controls needs an action space that is a Box")
-        self.decide, self.state_of = step, state_of
-        self.dtype, self.shape = env.action_space.dtype, env.action_space.shape
+        self.state_of = state_of
         self.state: tuple[float, ...] | None = None
         self.counts = {"steps": 0, "interventions": 0, "outside": 0}
 
@@ -47,19 +42,22 @@ class Shielded(gymnasium.Wrapper[Any, Any, Any, Any]):
         self.counts = dict.fromkeys(self.counts, 0)
         return observation, info
 
-    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
-        """Apply the action, or what the shield puts in its place."""
+    def known(self) -> tuple[float, ...]:
+        """The present state."""
         if self.state is None:
             raise RuntimeError("reset the environment first")
-        proposed = _numbers(action)
-        values, intervened = self.decide(self.state, proposed)
-        applied = np.array(values, dtype=self.dtype).reshape(self.shape)
-        observation, reward, terminated, truncated, info = self.env.step(applied)
+        return self.state
+
+    def stepped(
+        self, action: Any, proposed: Any, applied: Any, intervened: int
+    ) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+        """Make the step, and tell about it in its info."""
+        observation, reward, terminated, truncated, info = self.env.step(action)
         self.state = self._state(observation)
         self.counts["steps"] += 1
         self.counts["interventions"] += intervened > 0
         self.counts["outside"] += intervened == 2
-        told = {"proposed": proposed, "applied": values, "intervened": intervened, **self.counts}
+        told = {"proposed": proposed, "applied": applied, "intervened": intervened, **self.counts}
         return observation, reward, terminated, truncated, {**info, "shield": told}
 
     def _state(self, observation: Any) -> tuple[float, ...]:
@@ -72,7 +70,27 @@ def _numbers(values: Any) -> tuple[float, ...]:
     return tuple(np.asarray(values, dtype=np.float64).ravel().tolist())
 
 
-class Masked(gymnasium.Wrapper[Any, Any, Any, Any]):
+class Shielded(_Watched):
+    """`state_of`: from an observation to the values of the model's variables, in their order."""
+
+    def __init__(
+        self, env: Any, step: Step, state_of: Callable[[Any], Sequence[float]] | None = None
+    ) -> None:
+        super().__init__(env, state_of)
+        if not isinstance(env.action_space, gymnasium.spaces.Box):
+            raise TypeError("a shield of controls needs an action space that is a Box")
+        self.decide = step
+        self.dtype, self.shape = env.action_space.dtype, env.action_space.shape
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+        """Apply the action, or what the shield puts in its place."""
+        proposed = _numbers(action)
+        values, intervened = self.decide(self.known(), proposed)
+        applied = np.array(values, dtype=self.dtype).reshape(self.shape)
+        return self.stepped(applied, proposed, values, intervened)
+
+
+class Masked(_Watched):
     """A shield of actions: `module` is what `surefoot shield MODEL --python` wrote for a finite system.
 
     Action i of the environment is `module.ACTIONS[i]`, or the one that `names[i]` names. `action_masks` is
@@ -83,46 +101,24 @@ class Masked(gymnasium.Wrapper[Any, Any, Any, Any]):
         self,
         env: Any,
         module: Any,
-        state_of: Callable[[Any], Sequence[int]] | None = None,
+        state_of: Callable[[Any], Sequence[float]] | None = None,
         names: Sequence[str] | None = None,
     ) -> None:
-        super().__init__(env)
+        super().__init__(env, state_of)
         if not isinstance(env.action_space, gymnasium.spaces.Discrete):
             raise TypeError("a shield of actions needs an action space that is Discrete")
         self.names = tuple(module.ACTIONS if names is None else names)
         if sorted(self.names) != sorted(module.ACTIONS) or len(self.names) != env.action_space.n:
             raise ValueError(f"the environment's {env.action_space.n} actions are not {module.ACTIONS}")
-        self.module, self.state_of = module, state_of
-        self.first = int(env.action_space.start)
-        self.state: tuple[int, ...] | None = None
-        self.counts = {"steps": 0, "interventions": 0, "outside": 0}
-
-    def reset(self, **options: Any) -> tuple[Any, dict[str, Any]]:
-        observation, info = self.env.reset(**options)
-        self.state = self._state(observation)
-        self.counts = dict.fromkeys(self.counts, 0)
-        return observation, info
+        self.module, self.first = module, int(env.action_space.start)
 
     def action_masks(self) -> Any:
         """Which actions are permitted now, in the order of the environment."""
-        if self.state is None:
-            raise RuntimeError("reset the environment first")
-        by_name = dict(zip(self.module.ACTIONS, self.module.action_masks(self.state), strict=True))
+        by_name = dict(zip(self.module.ACTIONS, self.module.action_masks(self.known()), strict=True))
         return np.array([by_name[name] for name in self.names], dtype=np.bool_)
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
         """Take the action, or the safest one in its place."""
-        if self.state is None:
-            raise RuntimeError("reset the environment first")
         proposed = self.names[int(action) - self.first]
-        taken, intervened = self.module.step(self.state, proposed)
-        observation, reward, terminated, truncated, info = self.env.step(self.first + self.names.index(taken))
-        self.state = self._state(observation)
-        self.counts["steps"] += 1
-        self.counts["interventions"] += intervened > 0
-        self.counts["outside"] += intervened == 2
-        told = {"proposed": proposed, "applied": taken, "intervened": intervened, **self.counts}
-        return observation, reward, terminated, truncated, {**info, "shield": told}
-
-    def _state(self, observation: Any) -> tuple[int, ...]:
-        return tuple(int(v) for v in (np.ravel if self.state_of is None else self.state_of)(observation))
+        taken, intervened = self.module.step(self.known(), proposed)
+        return self.stepped(self.first + self.names.index(taken), proposed, taken, intervened)

@@ -64,8 +64,9 @@ def _tabulated(problem: Problem, executed: Problem, asking: Asking) -> Result:
     groups = [_safe(executed, part, asking) for part in found.safe]
     for part in found.refuted:
         assert part.trace is not None
-        shown = replay(executed, part.trace) is None
-        groups.append(StartGroup(part.condition, Violated(part.trace), shown, part.count))
+        doubt = replay(executed, part.trace)
+        verdict = Violated(part.trace) if doubt is None else Unknown(Reason.NUMERICS, doubt)
+        groups.append(StartGroup(part.condition, verdict, doubt is None, part.count))
     why = "only rounding or an error of the model decides, or the budget ended"
     groups += [StartGroup(p.condition, Unknown(Reason.NUMERICS, why), False, p.count) for p in found.open]
     certificate = next((_certificate(g) for g in groups if _certificate(g) is not None), None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from surefoot.compile.source.guard import comment
+from surefoot.compile.source.guard import comment, symbol_of
 
 _PYTHON = '''"""A shield for `{name}`: which actions may be taken in a state, and what else to do.
 
@@ -19,7 +19,7 @@ actions: {actions}
 intervened
   0  the proposed action is permitted
   1  it is not: the safest action is taken
-  2  a value of the state is outside its limits, nothing is promised: likewise
+  2  a value of the state is not whole, or outside its limits: nothing is promised, likewise
 """
 
 STATE = {names!r}
@@ -41,8 +41,8 @@ def _leaf(state):
 
 
 def known(state):
-    """Is every value within the limits of the states that the shielded system comes to?"""
-    return len(state) == len(STATE) and all(a <= v <= b for v, (a, b) in zip(state, _LIMITS))
+    """Is every value whole, and within the limits of the states that the shielded system comes to?"""
+    return len(state) == len(STATE) and all(a <= v <= b and v == int(v) for v, (a, b) in zip(state, _LIMITS))
 
 
 def action_masks(state):
@@ -204,8 +204,7 @@ def python_actions(table: ActionTable) -> str:
 
 def c_actions(table: ActionTable, file: str, examples: Sequence[ActionExample]) -> tuple[str, str]:
     """Header and source; `file` is their name without `.h` and `.c`, and makes the names in them."""
-    symbol = "".join(c if c.isascii() and c.isalnum() else "_" for c in file)
-    symbol = symbol if symbol[:1].isalpha() else f"shield_{symbol}"
+    symbol = symbol_of(file)
     names = {"symbol": symbol, "macro": symbol.upper(), "file": file}
     header = _HEADER.format(
         name=comment(table.name),

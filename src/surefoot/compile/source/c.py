@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from textwrap import fill
 
-from surefoot.compile.source.guard import Guard, comment
+from surefoot.compile.source.guard import Guard, comment, symbol_of
 from surefoot.compile.source.listing import Listing
 from surefoot.problem.term import Term
 
@@ -103,8 +103,7 @@ class Example:
 
 def c_source(guard: Guard, file: str, examples: Sequence[Example]) -> tuple[str, str]:
     """Header and source; `file` is their name without `.h` and `.c`, and makes the names in them."""
-    symbol = "".join(c if c.isascii() and c.isalnum() else "_" for c in file)
-    symbol = symbol if symbol[:1].isalpha() else f"shield_{symbol}"
+    symbol = symbol_of(file)
     macro = symbol.upper()
     header = _HEADER.format(
         name=comment(guard.name),

@@ -71,3 +71,9 @@ def guard_of(environment: Environment, policy: Policy | None) -> Guard:
 def comment(text: str) -> str:
     """Text for a comment: nothing in it can end the comment."""
     return "".join(c if c.isalnum() or c in " _-.,[]" else "?" for c in text)
+
+
+def symbol_of(file: str) -> str:
+    """A name in C, made of that of the file."""
+    symbol = "".join(c if c.isascii() and c.isalnum() else "_" for c in file)
+    return symbol if symbol[:1].isalpha() else f"shield_{symbol}"

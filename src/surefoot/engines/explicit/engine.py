@@ -16,7 +16,7 @@ from typing import ClassVar, Literal
 
 from surefoot.engines.asked import asked
 from surefoot.errors import Unsupported
-from surefoot.problem.environment import Arithmetic, Array, Bool, Int, Kind
+from surefoot.problem.environment import Arithmetic, Array, Bool, Environment, Int, Kind
 from surefoot.problem.meaning.evaluate import Undefined
 from surefoot.problem.names import output_index
 from surefoot.problem.policy import Choose, NeuralPolicy, OraclePolicy, Policy, ProgramPolicy, ShieldedPolicy
@@ -72,8 +72,7 @@ def _objection_to_runs(problem: Problem) -> str | None:
     environment, asked = problem.environment, problem.property
     if environment.arithmetic is not Arithmetic.EXACT:
         return "explicit looks at runs of systems with exact arithmetic"
-    chosen = [c.kind for part in environment.components for e in part.edges for c in e.chosen]
-    if not all(map(_is_finite, [*(v.kind for v in environment.variables), *chosen])):
+    if not has_finitely_many_states(environment):
         return "explicit looks at all states; a variable here has infinitely many values"
     if problem.policy is None:
         return None
@@ -86,6 +85,12 @@ def _objection_to_runs(problem: Problem) -> str | None:
     if any(output_index(name) is not None for name in free_names(condition)):
         return "explicit does not cover conditions about outputs of the network, which are rounded"
     return None
+
+
+def has_finitely_many_states(environment: Environment) -> bool:
+    """Also: are there finitely many values to choose from?"""
+    chosen = [c.kind for part in environment.components for e in part.edges for c in e.chosen]
+    return all(map(_is_finite, [*(v.kind for v in environment.variables), *chosen]))
 
 
 def _is_finite(kind: Kind) -> bool:

@@ -13,13 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.compile import Explored, explore
+from surefoot.engines.explicit.engine import has_finitely_many_states
 from surefoot.errors import InvalidProblem, Unsupported
-from surefoot.problem.environment import Arithmetic, Array, Bool, Environment, Int, Kind
+from surefoot.problem.environment import Arithmetic, Environment
 from surefoot.problem.meaning.decision import action_names, action_of
 from surefoot.problem.names import DEADLOCKED, STALLED, chosen_action, output_index
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Path, Probability
 from surefoot.problem.term import Term, free_names
+from surefoot.problem.validate import environment_labels
 from surefoot.query.markov import Markov
 from surefoot.work.budget import Budget
 
@@ -79,10 +81,8 @@ def _bad(problem: Problem) -> Term:
 
 
 def is_finite(environment: Environment) -> bool:
-    """Are there finitely many states and choices?"""
-    kinds = [v.kind for v in environment.variables]
-    kinds += [c.kind for part in environment.components for e in part.edges for c in e.chosen]
-    return environment.arithmetic is Arithmetic.EXACT and all(map(_finite, kinds))
+    """Can all states be looked at, as far as kinds and arithmetic tell?"""
+    return environment.arithmetic is Arithmetic.EXACT and has_finitely_many_states(environment)
 
 
 def bad_of(problem: Problem) -> Term:
@@ -96,34 +96,15 @@ def bad_of(problem: Problem) -> Term:
             raise Unsupported("a shield needs a property `never BAD`, `always GOOD` or `P(F BAD)`")
 
 
-def _finite(kind: Kind) -> bool:
-    match kind:
-        case Bool() | Int(int(), int()):
-            return True
-        case Array(element):
-            return _finite(element)
-        case _:
-            return False
-
-
 def _actions(problem: Problem) -> tuple[str, ...]:
     """Those of the policy; without one, all labels."""
     if problem.policy is not None:
         return action_names(problem.policy, problem.environment)
-    found = labels_of(problem.environment)
+    found = environment_labels(problem.environment)
     if not found:
         fix = "give the steps that are to be shielded an action"
         raise InvalidProblem("no step has an action, so there is nothing to permit", fix=fix)
     return found
-
-
-def labels_of(environment: Environment) -> tuple[str, ...]:
-    """The actions by which joint steps are known, in the order of their first mention."""
-    if environment.synchronisations:
-        named = [s.result for s in environment.synchronisations]
-    else:
-        named = [e.action for part in environment.components for e in part.edges]
-    return tuple(dict.fromkeys(name for name in named if name is not None))
 
 
 def _carried(problem: Problem, explored: Explored, number: int, actions: tuple[str, ...]) -> int:

@@ -8,17 +8,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from surefoot.engines.shield.finite.arena import labels_of
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Component, Edge, Environment
 from surefoot.problem.term import Term, conjunction
+from surefoot.problem.validate import environment_labels
 
 Place = tuple[int, int]  # component, edge
 
 
 def guarded(environment: Environment, permitted: Mapping[str, Term]) -> Environment:
     """Steps that carry out an action have its condition in their guards."""
-    labels = labels_of(environment)
+    labels = environment_labels(environment)
     places = _named_edges(environment, {n: t for n, t in permitted.items() if n not in labels})
     by_label = {n: t for n, t in permitted.items() if n in labels}
     if len({number for number, _ in places}) > 1 or (places and by_label):
