@@ -21,7 +21,7 @@ RUNS, STEPS = 256, 2000
 
 def domains(system: System, then: tuple[Term, ...]) -> Iterator[tuple[Range, ...]]:
     """Boxes, the most promising first; in float64 their sides are doubles."""
-    limits = [_inside(limits_of(system, name)) for name in system.variables]
+    limits = inner_limits(system)
     if all(low is not None and high is not None for low, high in limits):
         yield tuple((low, high) for low, high in limits if low is not None and high is not None)
     reach = _reach(system, then)
@@ -38,6 +38,11 @@ def domains(system: System, then: tuple[Term, ...]) -> Iterator[tuple[Range, ...
             )
             for (low, high), (centre, half) in zip(limits, ranges, strict=True)
         )
+
+
+def inner_limits(system: System) -> list[Ends]:
+    """Of each variable, a little inside of where everything is unsafe."""
+    return [_inside(limits_of(system, name)) for name in system.variables]
 
 
 def _inside(limits: Ends) -> Ends:

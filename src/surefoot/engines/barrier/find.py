@@ -13,8 +13,11 @@ from fractions import Fraction
 from math import comb
 from typing import TypeAlias
 
+import numpy as np
+
 from surefoot.encode.barrier import conjunctions
 from surefoot.engines.barrier.plane import Plane, Range
+from surefoot.engines.barrier.sampled import Floats, evaluated
 from surefoot.query.polynomial import Monomial, Polynomial, constant, monomials
 from surefoot.solve.sos import Condition, fit
 from surefoot.work.budget import Budget
@@ -45,6 +48,7 @@ def find(
     factor: Fraction,
     reached: Sequence[tuple[bool, bool]],
     budget: Budget,
+    wished: Floats | None = None,
 ) -> Polynomial | None:
     """A polynomial in the units of the plane; `reached`: ends of controls that the set may reach."""
     basis = _basis(where, shape)
@@ -53,7 +57,8 @@ def find(
     conditions += _steps(where, basis, factor, reached, budget)
     if budget.spent():
         return None
-    found = fit(conditions, len(basis), budget)
+    rows = None if wished is None else np.column_stack([evaluated(part, wished) for part in basis])
+    found = fit(conditions, len(basis), budget, rows)
     if found is None:
         return None
     total = constant(0, where.size)

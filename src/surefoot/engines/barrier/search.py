@@ -29,7 +29,7 @@ def search(
 ) -> ClosedSet | str:
     """A closed set that contains all starts; or what was in the way, as far as one can say."""
     trouble = "nothing was tried"
-    factors = _factors(system, then)
+    known = factors(system, then)
     for shape in shapes:
         kind = f"of degree {shape}" if isinstance(shape, int) else "with the given monomials"
         if budget.spent():
@@ -40,7 +40,7 @@ def search(
         for domain in domains(system, then):
             where = plane(system, then, domain)
             for reached in ends(system):
-                for factor in factors:
+                for factor in known:
                     budget.progress(f"barrier: {kind}, B(next) <= {float(factor)} B")
                     barrier = find(where, system.initial, shape, factor, reached, budget)
                     if barrier is None:
@@ -55,7 +55,7 @@ def search(
     return trouble
 
 
-def _factors(system: System, then: tuple[Term, ...]) -> tuple[Fraction, ...]:
+def factors(system: System, then: tuple[Term, ...]) -> tuple[Fraction, ...]:
     """Between how fast runs come closer to where they stay (squared, as barriers grow) and 1."""
     moving = sampled(system, then)
     none = np.array([[float(a + b) / 2 for _, (a, b) in system.disturbances]])
@@ -74,10 +74,10 @@ def _factors(system: System, then: tuple[Term, ...]) -> tuple[Fraction, ...]:
     speed = float(np.abs(values).max()) ** 2
     if speed >= 1:
         return FACTORS
-    known = tuple(Fraction(1 - (1 - speed) * share).limit_denominator(10**6) for share in (0.5, 0.1, 0.9))
+    found = tuple(Fraction(1 - (1 - speed) * share).limit_denominator(10**6) for share in (0.5, 0.1, 0.9))
     # Nearly the same direction twice: distances grow for long before they shrink.
     late = speed > 0.5 and np.linalg.cond(vectors) > DEFECTIVE
-    return (*SLOW, *known) if late else known
+    return (*SLOW, *found) if late else found
 
 
 def ends(system: System) -> list[list[tuple[bool, bool]]]:

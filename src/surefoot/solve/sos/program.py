@@ -53,17 +53,28 @@ class Solution:
     grams: tuple[tuple[NDArray[np.float64], ...], ...] = field(repr=False)  # of each identity, of each block
 
 
-def solve(identities: Sequence[Identity], coefficients: int, budget: Budget) -> Solution | None:
+@dataclass(frozen=True, slots=True, eq=False)
+class Wish:
+    """Rows that times the coefficients should be at most -room; `margin`: what must be kept of it."""
+
+    rows: NDArray[np.float64]
+    room: float
+    margin: float
+
+
+def solve(
+    identities: Sequence[Identity], coefficients: int, budget: Budget, wish: Wish | None = None
+) -> Solution | None:
     """None: no solution was found, for whatever reason."""
     left = budget.remaining()
     entries = sum(_length(len(block.basis)) for identity in identities for block in identity.blocks)
     if left <= 0 or coefficients + 1 + entries > MOST_ENTRIES:
         return None
     if entries <= LARGE:
-        return solved(identities, coefficients, left)
+        return solved(identities, coefficients, left, wish)
     try:
         with borrowed() as worker:
-            return worker.call(solved, identities, coefficients, left, seconds=left + GRACE)
+            return worker.call(solved, identities, coefficients, left, wish, seconds=left + GRACE)
     except TimedOut:
         return None
     except Died as death:
@@ -71,7 +82,9 @@ def solve(identities: Sequence[Identity], coefficients: int, budget: Budget) -> 
         return None
 
 
-def solved(identities: Sequence[Identity], coefficients: int, seconds: float) -> Solution | None:
+def solved(
+    identities: Sequence[Identity], coefficients: int, seconds: float, wish: Wish | None = None
+) -> Solution | None:
     """The program written down and given to Clarabel, in this process."""
     columns = coefficients + 1
     starts: list[list[int]] = []
@@ -80,6 +93,7 @@ def solved(identities: Sequence[Identity], coefficients: int, seconds: float) ->
         for block in identity.blocks:
             starts[-1].append(columns)
             columns += _length(len(block.basis))
+    slacks, columns = columns, columns + (0 if wish is None else len(wish.rows))
     rows, values = _equations(identities, starts, coefficients, columns)
     cones: list[Any] = [clarabel.ZeroConeT(len(values))]
     bounds = sparse.vstack(
@@ -95,6 +109,13 @@ def solved(identities: Sequence[Identity], coefficients: int, seconds: float) ->
             cones.append(clarabel.PSDTriangleConeT(len(block.basis)))
     objective = np.zeros(columns)
     objective[coefficients] = -1.0
+    if wish is not None:
+        wanted, room = _wished(wish, coefficients, slacks, columns)
+        parts.append(wanted)
+        right.append(room)
+        cones.append(clarabel.NonnegativeConeT(len(room)))
+        objective[coefficients] = 0.0
+        objective[slacks:] = 1.0 / len(wish.rows)
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     if isfinite(seconds):
@@ -114,6 +135,18 @@ def solved(identities: Sequence[Identity], coefficients: int, seconds: float) ->
         for i, begins in zip(identities, starts, strict=True)
     )
     return Solution(float(found[coefficients]), found[:coefficients], grams)
+
+
+def _wished(wish: Wish, coefficients: int, slacks: int, columns: int) -> tuple[Any, NDArray[np.float64]]:
+    """Rows that say: row * coefficients + room <= slack, slack >= 0, and the margin is at least so much."""
+    count = len(wish.rows)
+    eye = sparse.eye(count)
+    between = sparse.csc_matrix((count, slacks - coefficients))
+    above = sparse.hstack([sparse.csc_matrix(wish.rows), between, -eye])
+    zero = sparse.hstack([sparse.csc_matrix((count, slacks)), -eye])
+    least = sparse.csc_matrix(([-1.0], ([0], [coefficients])), shape=(1, columns))
+    right = np.concatenate([np.full(count, -wish.room), np.zeros(count), [-wish.margin]])
+    return sparse.vstack([above, zero, least], format="csc"), right
 
 
 def _length(side: int) -> int:

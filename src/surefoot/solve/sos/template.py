@@ -6,12 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
+from numpy.typing import NDArray
+
 from surefoot.query.polynomial import Polynomial
 from surefoot.solve.sos.exact import blocks
-from surefoot.solve.sos.program import Identity, solve
+from surefoot.solve.sos.program import Identity, Wish, solve
 from surefoot.work.budget import Budget
 
 BITS = 40
+ROOM = 1e-2  # by which wished rows should be negative
+KEPT = 0.02  # of the largest margin, for a wish
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +30,17 @@ class Condition:
     variables: tuple[int, ...]
 
 
-def fit(conditions: Sequence[Condition], coefficients: int, budget: Budget) -> list[Fraction] | None:
-    """Coefficients, each at most 1 in absolute value, with a common margin in all conditions."""
+def fit(
+    conditions: Sequence[Condition],
+    coefficients: int,
+    budget: Budget,
+    wished: NDArray[np.float64] | None = None,
+) -> list[Fraction] | None:
+    """Coefficients, each at most 1 in absolute value, with a common margin in all conditions.
+
+    `wished`: rows that should become negative when multiplied by the coefficients, for which a part of the
+    margin is given up.
+    """
     identities = []
     for condition in conditions:
         involved = (condition.fixed, *condition.linear.values(), *condition.constraints)
@@ -36,4 +50,9 @@ def fit(conditions: Sequence[Condition], coefficients: int, budget: Budget) -> l
     solution = solve(identities, coefficients, budget)
     if solution is None or solution.margin <= 0:
         return None
+    if wished is not None:
+        wish = Wish(wished, ROOM, solution.margin * KEPT)
+        solution = solve(identities, coefficients, budget, wish)
+        if solution is None:
+            return None
     return [Fraction(round(float(c) * 2**BITS), 2**BITS) for c in solution.coefficients]

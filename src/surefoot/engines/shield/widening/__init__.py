@@ -1,0 +1,1 @@
+"""Larger closed sets, so that a shield overrules its network more rarely."""

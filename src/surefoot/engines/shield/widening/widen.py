@@ -1,0 +1,140 @@
+"""Closed sets that contain the states which the network visits by itself.
+
+Zhu et al. (PLDI 2019) take any set that contains the starts; a shield with a small one overrules networks
+that are safe. Here the semidefinite program of section 4.2 is solved once more for the same rule: among the
+barriers whose margin is a small part of the largest one, the one with the smallest sum of max(0, B + room)
+over visited states. What is found is proved exactly as any other set, and replaces the set of its rule if it
+contains more of these states and all starts that the old one covered; else the old one is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.encode.barrier import System
+from surefoot.engines.barrier.closed import ClosedSet, Unproved, closed_set, covering
+from surefoot.engines.barrier.domain import inner_limits
+from surefoot.engines.barrier.find import Shape, find
+from surefoot.engines.barrier.plane import Plane, Range, plane
+from surefoot.engines.barrier.sampled import Floats, evaluated
+from surefoot.engines.barrier.search import ends, factors
+from surefoot.engines.shield.gains import Oracle
+from surefoot.engines.shield.synthesis import Branch, Synthesis
+from surefoot.engines.shield.widening.visited import visited
+from surefoot.query.polynomial import Polynomial
+from surefoot.work.budget import Budget
+
+Truths: TypeAlias = NDArray[np.bool_]
+ENOUGH = 0.999  # of the visited states
+SAMPLE = 200  # states in one program
+ROOMY = Fraction(5, 4)  # times the box of the visited states
+LEAST_SECONDS = 10.0
+TIMES = 1.0  # of what the synthesis took
+
+
+def widened(
+    system: System, found: Synthesis, oracle: Oracle, shapes: Sequence[Shape], budget: Budget
+) -> Synthesis:
+    """The same rules; sets are replaced where better ones are proved in time."""
+    seconds = min(budget.remaining(), max(LEAST_SECONDS, TIMES * budget.elapsed()))
+    within = Budget(seconds, budget.seed, budget.progress)
+    states = visited(system, oracle, budget.seed)
+    branches = list(found.branches)
+    try:
+        for index in range(len(branches)):
+            outside = states[~_contained(system, branches[:index] + branches[index + 1 :], states)]
+            if within.spent() or not len(outside):
+                break
+            branches[index] = _wider(system, branches[index], outside, shapes, within)
+    except KeyboardInterrupt:
+        return replace(found, branches=tuple(branches), interrupted=True)
+    return replace(found, branches=tuple(branches))
+
+
+def _wider(system: System, branch: Branch, states: Floats, shapes: Sequence[Shape], budget: Budget) -> Branch:
+    best, share = branch, float(_inside(system, branch, states).mean())
+    for where, shape, reached, factor in _choices(system, branch, states, shapes):
+        if share >= ENOUGH or budget.spent():
+            break
+        budget.progress(f"shield: {share:.1%} of what the network visits is in the set of a rule")
+        outside = states[~_inside(system, best, states)]
+        sample = np.random.default_rng(budget.seed).permutation(outside)[:SAMPLE]
+        covers = [_box(text) for text in branch.set.proof["covers"]]
+        barrier = find(where, covers[0], shape, factor, reached, budget, _in_units(where, sample))
+        if barrier is None:
+            continue
+        if float(_below(where, barrier, states).mean()) <= share:
+            continue
+        try:
+            made = closed_set(where, barrier, covers[0], reached, branch.set.tested, budget)
+            for cover in covers[1:]:
+                made = covering(where, made, cover, budget)
+        except Unproved:
+            continue
+        other = Branch(branch.then, made)
+        if (more := float(_inside(system, other, states).mean())) > share:
+            best, share = other, more
+    return best
+
+
+def _choices(
+    system: System, branch: Branch, states: Floats, shapes: Sequence[Shape]
+) -> Iterator[tuple[Plane, Shape, list[tuple[bool, bool]], Fraction]]:
+    """What the search for sets tries, in the box of the set and in one around the states."""
+    for shape in shapes[:2]:
+        for domain in dict.fromkeys((_box_around(system, branch.set, states), branch.set.domain)):
+            where = plane(system, branch.then, domain)
+            for reached in reversed(ends(system)):
+                for factor in factors(system, branch.then):
+                    yield where, shape, reached, factor
+
+
+def _box_around(system: System, known: ClosedSet, states: Floats) -> tuple[Range, ...]:
+    """The set's box and the states with some room, but nothing beyond which all is unsafe."""
+    found = []
+    for i, ((low, high), (least, most)) in enumerate(zip(known.domain, inner_limits(system), strict=True)):
+        first = min(low, Fraction(float(states[:, i].min())))
+        last = max(high, Fraction(float(states[:, i].max())))
+        middle, half = (first + last) / 2, (last - first) / 2 * ROOMY
+        first = middle - half if first < low else low
+        last = middle + half if last > high else high
+        first = first if least is None else max(first, least)
+        last = last if most is None else min(last, most)
+        found.append((Fraction(float(first)), Fraction(float(last))))
+    return tuple(found)
+
+
+def _contained(system: System, branches: Sequence[Branch], states: Floats) -> Truths:
+    found: Truths = np.zeros(len(states), dtype=bool)
+    for branch in branches:
+        found |= _inside(system, branch, states)
+    return found
+
+
+def _inside(system: System, branch: Branch, states: Floats) -> Truths:
+    where = plane(system, branch.then, branch.set.domain)
+    return _below(where, where.of(branch.set.barrier), states)
+
+
+def _below(where: Plane, barrier: Polynomial, states: Floats) -> Truths:
+    """Which states are in the plane's box with a barrier that is not positive."""
+    low, high = (np.array([float(r[i]) for r in where.domain]) for i in (0, 1))
+    in_box = ((states >= low) & (states <= high)).all(axis=1)
+    found: Truths = in_box & (evaluated(barrier, _in_units(where, states)) <= 0)
+    return found
+
+
+def _in_units(where: Plane, states: Floats) -> Floats:
+    """States in the units of the plane; disturbances, of which no barrier speaks, are 0."""
+    centres, units = (np.array([float(u[i]) for u in where.units[: states.shape[1]]]) for i in (0, 1))
+    return np.pad((states - centres) / units, ((0, 0), (0, where.size - states.shape[1])))
+
+
+def _box(text: Sequence[Sequence[int | str]]) -> tuple[Range, ...]:
+    return tuple((Fraction(low), Fraction(high)) for low, high in text)

@@ -1,0 +1,86 @@
+"""Sets that are made larger where the network goes: fewer interventions, the same proofs."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from surefoot.certify.barrier.claim import about_sets
+from surefoot.certify.checker.check import check
+from surefoot.encode.barrier import system_of
+from surefoot.engines.barrier.plane import plane
+from surefoot.engines.barrier.sampled import Floats, evaluated
+from surefoot.engines.shield.program import evidence, program, shielded
+from surefoot.engines.shield.synthesis import Branch, Sought, Synthesis, synthesise
+from surefoot.engines.shield.widening.visited import visited
+from surefoot.engines.shield.widening.widen import widened
+from surefoot.studies.control.problem import stays_safe
+from surefoot.transform.discretise import discretise
+from surefoot.work.budget import Budget
+
+PROBLEM = discretise(stays_safe("biology"))[0]
+SYSTEM = system_of(PROBLEM)
+
+
+def elsewhere(states: Floats) -> Floats:
+    """A safe controller that settles where the regulator's runs do not go."""
+    return np.column_stack([-5.0 * (states[:, 0] + 3.0), np.full(len(states), 5.0)])
+
+
+def careless(states: Floats) -> Floats:
+    """Unsafe from every start."""
+    return np.full((len(states), 2), 50.0)
+
+
+@pytest.fixture(scope="module")
+def found() -> Synthesis:
+    return synthesise(SYSTEM, Sought(), (2,), Budget(60))
+
+
+def inside(branch: Branch, states: Floats) -> float:
+    """The share of states in a set, by its terms."""
+    where = plane(SYSTEM, branch.then, branch.set.domain)
+    low, high = (np.array([float(r[i]) for r in branch.set.domain]) for i in (0, 1))
+    centres, units = (np.array([float(u[i]) for u in where.units]) for i in (0, 1))
+    values = evaluated(where.of(branch.set.barrier), (states - centres) / units)
+    return float((((states >= low) & (states <= high)).all(axis=1) & (values <= 0)).mean())
+
+
+def test_the_set_contains_what_the_network_visits(found: Synthesis) -> None:
+    states = visited(SYSTEM, elsewhere, 0)
+    wide = widened(SYSTEM, found, elsewhere, (2,), Budget(60))
+    (old,), (new,) = found.branches, wide.branches
+    assert inside(old, states) < 0.5
+    assert inside(new, states) > 0.99
+    assert new.then == old.then
+    assert new.set.proof["covers"] == old.set.proof["covers"]
+
+
+def test_it_is_certified_with_its_shield(found: Synthesis) -> None:
+    wide = widened(SYSTEM, found, elsewhere, (2,), Budget(60))
+    policy, permits = shielded(SYSTEM, wide, program(SYSTEM, wide))
+    problem = replace(PROBLEM, policy=policy)
+    content = json.loads(json.dumps(about_sets(problem, evidence(wide, permits)).content))
+    assert check(content).accepted
+
+
+def test_unsafe_runs_are_no_reason(found: Synthesis) -> None:
+    assert len(visited(SYSTEM, careless, 0)) == 0
+    assert widened(SYSTEM, found, careless, (2,), Budget(60)) == found
+
+
+def test_without_time_the_sets_stay(found: Synthesis) -> None:
+    assert widened(SYSTEM, found, elsewhere, (2,), Budget(0.0)) == found
+
+
+def test_an_interruption_keeps_what_there_is(found: Synthesis, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("surefoot.engines.shield.widening.widen.find", interrupted)
+    kept = widened(SYSTEM, found, elsewhere, (2,), Budget(60))
+    assert kept.interrupted
+    assert kept.branches == found.branches
