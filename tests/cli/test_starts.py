@@ -61,3 +61,33 @@ def test_starts_are_split_where_that_is_asked_for(anywhere: Path, command: Comma
     assert code == 1
     assert "refuted   x = 9 (1 start, a run of 0 steps replayed)" in out
     assert "stopped   there are enough parts" in out
+
+
+@pytest.mark.parametrize(
+    ("place", "told", "counts"),
+    [
+        ("engines.predicates.tabulated.starts._replayed", "0 refuted, 1 open", [6, 0, 1]),
+        ("engines.predicates.tabulated.starts.tabulate", "open      true (stopped by the user", [0, 0, None]),
+        ("search.starts.certify", "1 refuted, 0 open", [6, 1, 0]),
+    ],
+    ids=("replaying", "tabulating", "certifying"),
+)
+def test_an_interrupt_leaves_what_is_decided(
+    anywhere: Path,
+    command: Command,
+    monkeypatch: pytest.MonkeyPatch,
+    place: str,
+    told: str,
+    counts: list[int | None],
+) -> None:
+    def stopped(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(f"surefoot.{place}", stopped)
+    stored = anywhere.with_name("starts.json")
+    code, out, _ = command("starts", anywhere, "--json", stored)
+    assert code == 130
+    artifact = json.loads(stored.read_text("utf-8"))["verdict"]["artifact"]
+    assert told in out
+    assert [artifact["counts"][k] for k in ("proved", "refuted", "unknown")] == counts
+    assert artifact["stopped"] == "it was interrupted"

@@ -10,6 +10,8 @@ from tests.certify.test_replay import counter
 from tests.engines.graphs import among, graph
 
 from surefoot.engines import turns
+from surefoot.engines.bmc import Bmc
+from surefoot.engines.induction import Induction
 from surefoot.engines.turns import take_turns
 from surefoot.errors import Unsupported
 from surefoot.problem.problem import Problem
@@ -53,6 +55,25 @@ def test_turns_double_until_somebody_knows() -> None:
     assert answered.verdict == SHOWN
     assert answered.engines == (second,)
     assert first.given == second.given == [1, 2, 4]
+
+
+@dataclass(frozen=True)
+class Suited(Telling):
+    def suits(self, problem: Problem) -> bool:
+        return True
+
+
+def test_an_engine_that_suits_the_problem_has_longer_turns_behind_the_others() -> None:
+    first, suited = Telling("first", (LATE,)), Suited("suited", (LATE, SHOWN))
+    assert take_turns((first, suited), counter(), Budget(600)).verdict == SHOWN
+    assert (first.given, suited.given) == ([1, 2], [10, 20])
+
+
+def test_a_longer_turn_is_half_of_the_time_at_most() -> None:
+    first, suited = Telling("first", (LATE,)), Suited("suited", (LATE, LATE, SHOWN))
+    assert take_turns((first, suited), counter(), Budget(8)).verdict == SHOWN
+    assert suited.given[:2] == pytest.approx([4, 4], abs=0.1)
+    assert first.given[:2] == [1, 2]
 
 
 def test_who_cannot_know_more_is_not_asked_again() -> None:
@@ -127,12 +148,13 @@ def short_turns(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("short_turns")
-def test_without_an_engine_bmc_refutes_and_induction_proves() -> None:
+def test_bmc_refutes_and_induction_proves() -> None:
     arrows = [(0, 1), (1, 2), (2, 0), (5, 6), (6, 5)]
-    refuted = verify(graph(arrows, Recurs(among(7)), states=8), budget=Budget(30))
+    both = (Bmc(), Induction())
+    refuted = verify(graph(arrows, Recurs(among(7)), states=8), both, Budget(30))
     assert isinstance(refuted.verdict, Violated)
     assert refuted.verdict.trace.loop == 0
     assert refuted.engine.startswith("Bmc(")
-    proved = verify(graph(arrows, Never(among(7)), states=8), budget=Budget(30))
+    proved = verify(graph(arrows, Never(among(7)), states=8), both, Budget(30))
     assert isinstance(proved.verdict, Proved)
     assert isinstance(verify(graph(arrows, Recurs(among(0) | ~among(0)), states=8)).verdict, Proved | Vacuous)

@@ -80,6 +80,13 @@ def outcome(**changes: object) -> Problem:
     return edge(outcomes=(replace(STEP, **changes),))
 
 
+def choosing(name: str, action: str, high: int) -> Component:
+    return Component(name, (Edge(action=action, chosen=(Choice("c", Int(0, high)),)),))
+
+
+TOGETHER = (choosing("left", "go", 1), choosing("right", "go", 2))
+
+
 def world(**changes: object) -> Problem:
     return replace(PROBLEM, environment=replace(ENVIRONMENT, **changes))
 
@@ -96,6 +103,14 @@ def asked(text: str) -> Problem:
     "problem",
     [
         PROBLEM,
+        policy(
+            None,
+            replace(
+                ENVIRONMENT,
+                components=(choosing("left", "go", 1), choosing("right", "stay", 2)),
+                synchronisations=(Synchronisation(("go", None)), Synchronisation((None, "stay"))),
+            ),
+        ),
         policy(VALUES, CONTROLLED),
         policy(ProgramPolicy((Branch(t("x > 3"), "go"), Branch(TRUE, POLICY)), ("go",))),
         policy(ProgramPolicy((Branch(TRUE, (t("x"), t("speed"))),)), CONTROLLED),
@@ -178,6 +193,7 @@ DEFECTS = [
     (world(components=(Component("main", (), ("p",), ("q",)),)), "environment.components[0].initial[0]: component `main` has no location `q`; fix: known names: `p`"),
     (world(synchronisations=(Synchronisation(("go", "go")),)), "environment.synchronisations[0]: the vector names 2 actions, but there are 1 components; fix: name one action, or none, for each component"),
     (world(synchronisations=(Synchronisation((None,)),)), "environment.synchronisations[0]: no component takes part; fix: name at least one action"),
+    (world(components=TOGETHER, synchronisations=(Synchronisation(("go", "go")),)), "environment.synchronisations[0]: components `left` and `right` choose `c` together, but of different kinds; fix: give it one kind, or two names"),
     (world(synchronisations=(Synchronisation(("goo",)),)), "environment.synchronisations[0].actions[0]: component `main` has no action `goo`; fix: did you mean `go`?"),
     (world(flow=Flow((("sped", t("1")),), Fraction(1))), "environment.flow.derivatives[0]: `sped` is not declared; fix: did you mean `speed`?"),
     (world(flow=Flow((("x", t("1")),), Fraction(1))), "environment.flow.derivatives[0]: `x` has a derivative but is not a real variable"),

@@ -17,12 +17,24 @@ from surefoot.problem.environment import Array, Bool, Environment, Int, Kind, Re
 from surefoot.problem.meaning.starts import conjuncts, fixed_values
 from surefoot.problem.semantics import conforms
 from surefoot.problem.term import free_names
+from surefoot.work.budget import Budget
 
 LARGEST_TRIES = 5_000_000
+_OFTEN = 64  # tries after which the clock is looked at
 
 
-def initial_rows(environment: Environment, layout: Layout, limit: int = LARGEST_TRIES) -> list[Row]:
-    """The start states in order; refuses where more than `limit` partial states would have to be tried."""
+class LateStarts(Unsupported):
+    """Time was up before all start states were found."""
+
+
+def initial_rows(
+    environment: Environment, layout: Layout, limit: int = LARGEST_TRIES, budget: Budget | None = None
+) -> list[Row]:
+    """The start states in order; refuses where more than `limit` partial states would have to be tried.
+
+    Raises `LateStarts` when the budget ends.
+    """
+    clock = budget or Budget()
     fixed = fixed_values(environment)
     options: list[Any] = []
     for variable in environment.variables:
@@ -35,7 +47,8 @@ def initial_rows(environment: Environment, layout: Layout, limit: int = LARGEST_
             raise InvalidProblem(f"component `{component.name}` has no initial location")
     checks = _checks(environment, layout)
     starts = closure(environment.initial, layout.slots, layout.kinds, environment.arithmetic)
-    return [row for row in _search(options, checks, layout, limit) if _conform(layout, row) and starts(row)]
+    found = _search(options, checks, layout, limit, clock)
+    return [row for row in found if _conform(layout, row) and starts(row)]
 
 
 def _conform(layout: Layout, row: Row) -> bool:
@@ -91,7 +104,9 @@ def _checks(environment: Environment, layout: Layout) -> list[list[Closure]]:
     return checks
 
 
-def _search(options: list[Any], checks: list[list[Closure]], layout: Layout, limit: int) -> Iterator[Row]:
+def _search(
+    options: list[Any], checks: list[list[Closure]], layout: Layout, limit: int, clock: Budget
+) -> Iterator[Row]:
     tried = 0
     if not _may_hold(checks[0], ()):
         return
@@ -106,6 +121,8 @@ def _search(options: list[Any], checks: list[list[Closure]], layout: Layout, lim
                 raise Unsupported(
                     f"more than {limit} candidates for start states", fix="say more in `initial`"
                 )
+            if tried % _OFTEN == 0 and clock.spent():
+                raise LateStarts("the time ended before all start states were found")
             longer = (*row, value)
             if _may_hold(checks[len(longer)], longer):
                 break

@@ -5,6 +5,9 @@ are turns of time: each engine lets k grow on its own, and a turn ends after so 
 from round to round. So one hard query does not keep the other engine waiting. A turn starts afresh; because
 of the doubling that at most doubles an engine's time.
 
+An engine may have a method `suits` which says that a problem is of the kind that it was made for, and the
+others were not. Then its turns are longer, but it waits for them: what is easy is answered before.
+
 An engine of last resort (an estimate where a computed value was not to be had) takes no turns: it begins when
 all others have given up, or have used their part of the time.
 """
@@ -22,6 +25,7 @@ from surefoot.verdict.verdict import Holds, Reason, Unknown, Verdict
 from surefoot.work.budget import Budget
 
 FIRST_TURN = 1.0  # seconds
+SUITED = 10  # times as long is the turn of an engine that suits the problem
 OTHERS = 0.75  # of the time, before an engine of last resort begins
 
 Partial: TypeAlias = Unknown | Holds
@@ -61,11 +65,12 @@ def _in_turns(engines: Sequence[Engine], problem: Problem, budget: Budget) -> An
         return Answered(guarded(engines[0], problem, budget), tuple(engines))
     heard: dict[int, Partial] = {}
     waiting = list(range(len(engines)))
+    share = [SUITED if _suits(engine, problem) else 1 for engine in engines]
     turn, known = FIRST_TURN, Unknown(Reason.TIMEOUT, "")
     while waiting and not budget.spent():
         for number in tuple(waiting):
             alone = len(waiting) == 1
-            seconds = budget.remaining() if alone else min(turn, budget.remaining())
+            seconds = budget.remaining() if alone else _seconds(turn, share[number], budget)
             verdict = _turn(engines[number], problem, Budget(seconds, budget.seed, budget.progress))
             if not isinstance(verdict, Partial) or (isinstance(verdict, Holds) and verdict.as_asked):
                 return Answered(verdict, (engines[number],))
@@ -77,6 +82,16 @@ def _in_turns(engines: Sequence[Engine], problem: Problem, budget: Budget) -> An
                 waiting.remove(number)  # it would say the same again
         turn *= 2
     return _together(engines, heard, known)
+
+
+def _suits(engine: Engine, problem: Problem) -> bool:
+    suits = getattr(engine, "suits", None)
+    return suits is not None and suits(problem)
+
+
+def _seconds(turn: float, share: int, budget: Budget) -> float:
+    """A longer turn is at most half of the time that is left."""
+    return min(max(turn, min(turn * share, 0.5 * budget.remaining())), budget.remaining())
 
 
 def _turn(engine: Engine, problem: Problem, budget: Budget) -> Verdict:

@@ -44,6 +44,8 @@ from surefoot.work.budget import Budget
 LEAST_SECONDS = 2.0  # for one part
 SHARE = 4  # of the time that is left, one of so many parts goes to the next question
 BY_TABLE = "starts sorted in a table of all states"
+INTERRUPTED = "it was interrupted"
+SAFE = Holds(None, "predicates", as_asked=True, argument=Argument("graph", 0))
 
 
 def find_safe_starts(problem: Problem, asking: Asking, parts: int = 32, by_table: bool = True) -> Result:
@@ -58,26 +60,39 @@ def find_safe_starts(problem: Problem, asking: Asking, parts: int = 32, by_table
 
 
 def _tabulated(problem: Problem, executed: Problem, asking: Asking) -> Result:
-    found = sorted_starts(executed, asking.budget)
+    try:
+        found = sorted_starts(executed, asking.budget)
+    except KeyboardInterrupt:
+        nothing = Unknown(Reason.INTERRUPTED, "stopped by the user before any start was decided")
+        left = SafeStarts(None, (StartGroup(TRUE, nothing, False, None),), INTERRUPTED)
+        return _result(problem, left, None, asking, BY_TABLE)
     if not found.count:
         return asking.result(problem, Vacuous("there is no start state"), False, BY_TABLE)
-    groups = [_safe(executed, part, asking) for part in found.safe]
+    groups, stopped = [], INTERRUPTED if found.interrupted else ""
+    for part in found.safe:
+        group = None if stopped else _safe(executed, part, asking)
+        stopped = stopped if group is not None else INTERRUPTED
+        groups.append(group or StartGroup(part.condition, SAFE, False, part.count))
     for part in found.refuted:
         assert part.trace is not None
         doubt = replay(executed, part.trace)
         verdict = Violated(part.trace) if doubt is None else Unknown(Reason.NUMERICS, doubt)
         groups.append(StartGroup(part.condition, verdict, doubt is None, part.count))
     why = "only rounding or an error of the model decides, or the budget ended"
-    groups += [StartGroup(p.condition, Unknown(Reason.NUMERICS, why), False, p.count) for p in found.open]
+    unknown = Unknown(Reason.INTERRUPTED, "stopped by the user") if found.interrupted else None
+    unknown = unknown or Unknown(Reason.NUMERICS, why)
+    groups += [StartGroup(p.condition, unknown, False, p.count) for p in found.open]
     certificate = next((_certificate(g) for g in groups if _certificate(g) is not None), None)
-    return _result(problem, SafeStarts(found.count, tuple(groups)), certificate, asking, BY_TABLE)
+    return _result(problem, SafeStarts(found.count, tuple(groups), stopped), certificate, asking, BY_TABLE)
 
 
-def _safe(executed: Problem, part: Part, asking: Asking) -> StartGroup:
-    """The checker visits everything that can be reached from these starts."""
-    holds = Holds(None, "predicates", as_asked=True, argument=Argument("graph", 0))
+def _safe(executed: Problem, part: Part, asking: Asking) -> StartGroup | None:
+    """The checker visits everything that can be reached from these starts; None: the user did not wait."""
     restricted = starting_in(executed, part.condition)
-    shown = certify(restricted, holds, "predicates", {}, asking.inputs, asking.rest())
+    try:
+        shown = certify(restricted, SAFE, "predicates", {}, asking.inputs, asking.rest())
+    except KeyboardInterrupt:
+        return None
     return StartGroup(part.condition, shown.verdict, shown.certified, part.count)
 
 
@@ -144,7 +159,7 @@ def _split(problem: Problem, asking: Asking, parts: int) -> Result:
         group = StartGroup(changed, result.verdict, result.certified, _count(sides, exact))
         if isinstance(result.verdict, Unknown) and result.verdict.reason is Reason.INTERRUPTED:
             groups.append(group)
-            stopped, parts = "it was interrupted", asked
+            stopped, parts = INTERRUPTED, asked
             continue
         if group.answer == "vacuous":
             continue

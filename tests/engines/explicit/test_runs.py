@@ -10,9 +10,12 @@ from surefoot.certify.checker.check import check
 from surefoot.certify.process.claim import about_graph
 from surefoot.certify.replay import replay
 from surefoot.engines.explicit import Explicit
+from surefoot.problem.environment import Component, Environment, Int, Variable
+from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Property, Recurs, Within
+from surefoot.problem.term import FALSE, Const, Var, equal
 from surefoot.run import verify
-from surefoot.verdict.verdict import Certificate, Holds, Proved, Unknown, Violated
+from surefoot.verdict.verdict import Certificate, Holds, Proved, Reason, Unknown, Violated
 from surefoot.work.budget import Budget
 
 
@@ -105,3 +108,13 @@ def test_cut_off_before_the_end() -> None:
     assert isinstance(verdict, Unknown)
     assert verdict.holds_up_to is not None
     assert 1 <= verdict.holds_up_to <= 4
+
+
+def test_start_states_that_take_too_long_to_find_end_the_turn() -> None:
+    """Conjuncts that speak of the last variable: all others are gone through first."""
+    variables = tuple(Variable(f"x{i}", Int(0, 9)) for i in range(6))
+    last = equal(sum((Var(v.name) for v in variables[1:]), Var("x0")), Const(54))
+    problem = Problem("late", Environment("late", variables, last, (Component("c", ()),)), None, Never(FALSE))
+    spent = Explicit().check(problem, Budget(0.01))
+    assert isinstance(spent, Unknown)
+    assert spent.reason is Reason.TIMEOUT

@@ -13,6 +13,7 @@ from tests.laws.contradictions import answer
 from surefoot.certify.replay import replay
 from surefoot.engines.predicates import Predicates
 from surefoot.engines.predicates.asked.cubes import cubes
+from surefoot.errors import Unsupported
 from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
@@ -117,6 +118,21 @@ def test_a_violation_among_very_many_states(problem: Problem) -> None:
     verdict = Predicates().check(problem, Budget(60))
     assert isinstance(verdict, Violated)
     assert replay(problem, verdict.trace) is None
+
+
+def test_a_condition_that_takes_too_long_to_multiply_out_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [f"x{i}" for i in range(6)]
+    kinds = dict.fromkeys(names, Int(0, 9))
+    contradictory = conjunction(tuple(equal(Var(n), Const(1)) | equal(Var(n), Const(3)) for n in names))
+    assert len(cubes(contradictory & (Var("x5") > 4), kinds)) == 0
+    monkeypatch.setattr("surefoot.engines.predicates.asked.cubes.MOST_TRIED", 20)
+    with pytest.raises(Unsupported, match="too many cases"):
+        cubes(contradictory & (Var("x5") + Var("x4") > 9), kinds)
+
+
+def test_it_suits_networks_in_systems_of_many_states() -> None:
+    assert Predicates().suits(tanks(FIRST > 1500))
+    assert not Predicates().suits(automata_network(0))
 
 
 def test_unknown_means_and_tests_are_refused() -> None:

@@ -81,7 +81,7 @@ class Interpreter:
 
     def run(self, limits: Limits) -> Explored:
         began = perf_counter()
-        for row in initial_rows(self.problem.environment, self.layout):
+        for row in initial_rows(self.problem.environment, self.layout, budget=limits.budget):
             self.seen.number(row)
         starts = len(self.seen.rows)
         self.seconds["starts"], began = perf_counter() - began, perf_counter()

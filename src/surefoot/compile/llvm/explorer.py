@@ -119,7 +119,7 @@ class Compiled:
         if self.passing:
             self.memory.look_ahead(self.machine.address(STAYS))
         self.seconds["compile"], began = perf_counter() - began, perf_counter()
-        rows = initial_rows(self.problem.environment, self.layout)
+        rows = initial_rows(self.problem.environment, self.layout, budget=limits.budget)
         self.memory.start(pack(self.packing, rows), self.kernel)
         self.seconds["starts"], began = perf_counter() - began, perf_counter()
         done, why = self._search(limits)

@@ -56,10 +56,13 @@ class Explicit:
         return None
 
     def check(self, problem: Problem, budget: Budget) -> Verdict:
-        from surefoot.engines.explicit.answer import answer  # with all that it needs, when it is needed
+        from surefoot.compile.initial import LateStarts  # with all that they need, when it is needed
+        from surefoot.engines.explicit.answer import answer
 
         try:
             return answer(self, problem, budget)
+        except LateStarts as why:
+            return Unknown(Reason.TIMEOUT, str(why))
         except (Unsupported, Undefined) as why:  # of a state that only exploration comes to
             return Unknown(Reason.INCOMPLETE, str(why))
 

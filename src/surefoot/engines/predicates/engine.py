@@ -11,6 +11,7 @@ table (`tabulated`), otherwise each test of Algorithm 2 is a question to a solve
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import inf
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -30,6 +31,7 @@ from surefoot.engines.predicates.tabulated.partition import Concrete, explore, p
 from surefoot.engines.predicates.tabulated.refinement import Abstraction, abstraction, refine
 from surefoot.engines.predicates.tabulated.table import OutOfTime, Table, size, tabulate
 from surefoot.errors import SurefootError, Unsupported, did_you_mean
+from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Probability
 from surefoot.problem.term import Term
@@ -39,6 +41,7 @@ from surefoot.verdict.words import counted
 from surefoot.work.budget import Budget
 
 TABULATED = 5_000_000  # states that are looked at one by one
+MANY = 50_000  # states, of which an exploration does not see the end at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +89,14 @@ class Predicates:
         except SurefootError as error:
             return str(error)
         return None
+
+    def suits(self, problem: Problem) -> bool:
+        """Does a network pick actions in a system of many states, but finitely many?"""
+        policy = problem.policy
+        if not isinstance(problem.property, Never) or not isinstance(policy, NeuralPolicy):
+            return False
+        picks = policy.choose in (Choose.ARGMAX, Choose.ARGMAX_APPLICABLE)
+        return picks and MANY < size(dynamics(problem)) < inf
 
     def _cannot_bound(self, problem: Problem) -> str | None:
         if not self.bounds:

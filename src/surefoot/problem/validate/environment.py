@@ -11,6 +11,7 @@ from surefoot.problem.environment import (
     Edge,
     Environment,
     Int,
+    Kind,
     Law,
     Outcome,
     Update,
@@ -206,6 +207,21 @@ def _synchronisations(environment: Environment) -> None:
                 raise InvalidProblem(
                     what, fix=did_you_mean(action, known), where=f"{where}.actions[{position}]"
                 )
+        _shared_choices(environment, vector.actions, where)
+
+
+def _shared_choices(environment: Environment, actions: tuple[str | None, ...], where: str) -> None:
+    """What edges that move together choose by the same name is one value, so it has one kind."""
+    found: dict[str, list[tuple[str, Kind]]] = {}
+    for action, component in zip(actions, environment.components, strict=True):
+        for edge in component.edges if action is not None else ():
+            for choice in edge.chosen if edge.action == action else ():
+                for other, kind in found.get(choice.name, ()):
+                    if other != component.name and kind != choice.kind:
+                        both = f"components `{other}` and `{component.name}` choose `{choice.name}` together"
+                        what = f"{both}, but of different kinds"
+                        raise InvalidProblem(what, fix="give it one kind, or two names", where=where)
+                found.setdefault(choice.name, []).append((component.name, choice.kind))
 
 
 def _flow(environment: Environment, acting: Scope) -> None:

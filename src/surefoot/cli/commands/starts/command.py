@@ -14,9 +14,9 @@ from surefoot.cli.model import model_flags
 from surefoot.cli.output import check_writable, exit_code, positive, write
 from surefoot.cli.progress import progress
 from surefoot.search import Asking
-from surefoot.search.starts import find_safe_starts
+from surefoot.search.starts import INTERRUPTED, find_safe_starts
 from surefoot.verdict.artifact import SafeStarts
-from surefoot.verdict.verdict import Found, Holds, Reason, Result, Unknown
+from surefoot.verdict.verdict import Found, Holds, Result
 from surefoot.work.budget import Budget
 
 
@@ -72,7 +72,7 @@ def code(result: Result) -> int:
     if not isinstance(result.verdict, Found) or not isinstance(result.verdict.artifact, SafeStarts):
         return exit_code(result)
     groups = result.verdict.artifact.groups
-    if any(isinstance(g.verdict, Unknown) and g.verdict.reason is Reason.INTERRUPTED for g in groups):
+    if result.verdict.artifact.stopped == INTERRUPTED:
         return 130
     if any(g.answer == "refuted" for g in groups):
         return 1

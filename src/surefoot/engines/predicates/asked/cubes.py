@@ -6,11 +6,11 @@ they are. A cube that contradicts itself at sight is dropped.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from itertools import product
+from itertools import count, product
 from math import floor, prod
 from typing import TypeAlias
 
@@ -22,6 +22,7 @@ from surefoot.query.formula import All, AnyOf, Atom, Formula, Relation, all_of, 
 from surefoot.query.linear import Linear, constant, linearise, minus, not_linear, plus, scaled, variable
 
 MOST = 16_384  # alternatives of one condition
+MOST_TRIED = 8 * MOST  # comparisons that are met with one another on the way to them
 MOST_QUOTIENTS = 64  # of a division
 Ends: TypeAlias = tuple[Fraction | None, Fraction | None]
 Cases: TypeAlias = list[tuple[Formula, Linear]]
@@ -199,24 +200,27 @@ def _extreme(first: Cases, second: Cases, least: bool, matching: bool = False) -
 
 def of_formula(whole: Formula, kinds: Kinds) -> tuple[Cube, ...]:
     """Multiplied out; what is contradictory is dropped on the way."""
-    return tuple(_inside(whole, EVERYTHING, kinds))
+    return tuple(_inside(whole, EVERYTHING, kinds, count(1)))
 
 
-def _inside(whole: Formula, cube: Cube, kinds: Kinds) -> list[Cube]:
+def _inside(whole: Formula, cube: Cube, kinds: Kinds, tried: Iterator[int]) -> list[Cube]:
     """The alternatives within a cube, each made only where what came before leaves room for it."""
     match whole:
         case Atom():
             made = joined(cube, cube_of((whole,)), kinds)
-            return [] if made is None else [made]
+            many = next(tried) > MOST_TRIED
+            found = [] if made is None else [made]
         case AnyOf(parts):
-            found = [c for p in parts for c in _inside(p, cube, kinds)]
+            found = [c for p in parts for c in _inside(p, cube, kinds, tried)]
+            many = len(found) > MOST
         case All(parts):
-            found = [cube]
+            found, many = [cube], False
             for part in sorted(parts, key=_alternatives):
-                found = [c for f in found for c in _inside(part, f, kinds)]
-                if len(found) > MOST:
+                found = [c for f in found for c in _inside(part, f, kinds, tried)]
+                many = len(found) > MOST
+                if many:
                     break
-    if len(found) > MOST:
+    if many:
         raise Unsupported("a condition has too many cases for predicate abstraction")
     return found
 

@@ -48,6 +48,7 @@ class SortedStarts:
     safe: tuple[Part, ...]
     refuted: tuple[Part, ...]
     open: tuple[Part, ...]
+    interrupted: bool = False  # by the user: some that are open might have been refuted
 
 
 def objection(problem: Problem) -> str | None:
@@ -64,7 +65,7 @@ def objection(problem: Problem) -> str | None:
 
 
 def sorted_starts(problem: Problem, budget: Budget) -> SortedStarts:
-    """Every start with its answer; refuted ones that the budget does not suffice for are open."""
+    """Every start with its answer; refuted ones that the budget, or the user, does not wait for are open."""
     model = dynamics(problem)
     if model.doubts:
         raise Unsupported("; ".join(model.doubts))
@@ -73,7 +74,7 @@ def sorted_starts(problem: Problem, budget: Budget) -> SortedStarts:
     reaching = before(table, table.bad | table.trouble)[starts] != NEVER
     _, labels = labels_of(model.steps)
     towards = before(table, table.bad, sure(table, labels))
-    refuted = confirmed(table, starts[towards[starts] != NEVER], towards, budget)
+    refuted, interrupted = confirmed(table, starts[towards[starts] != NEVER], towards, budget)
     unsure = np.setdiff1d(starts[reaching], refuted)
     bad = []
     for part, some in divided(table, refuted, np.setdiff1d(starts, refuted)):
@@ -81,7 +82,7 @@ def sorted_starts(problem: Problem, budget: Budget) -> SortedStarts:
         assert isinstance(run, Trace)  # it was made before, step by step
         bad.append(replace(part, trace=run))
     safe, left = (together(table, s, np.setdiff1d(starts, s)) for s in (starts[~reaching], unsure))
-    return SortedStarts(len(starts), safe, tuple(bad), left)
+    return SortedStarts(len(starts), safe, tuple(bad), left, interrupted)
 
 
 def before(table: Table, goal: Mask, usable: Mask | None = None) -> Ids:
@@ -100,23 +101,33 @@ def before(table: Table, goal: Mask, usable: Mask | None = None) -> Ids:
     return found
 
 
-def confirmed(table: Table, starts: Indices, towards: Ids, budget: Budget) -> Indices:
-    """Those whose run to a bad state the reference semantics makes, step by step; every step is made once."""
-    problem, known = table.dynamics.problem, dict[int, bool]()
+def confirmed(table: Table, starts: Indices, towards: Ids, budget: Budget) -> tuple[Indices, bool]:
+    """Those whose run to a bad state the reference semantics makes, step by step; every step is made once.
+
+    Also whether the user put an end to it.
+    """
+    known, interrupted = dict[int, bool](), False
+    try:
+        for number, start in enumerate(starts.tolist()):
+            if budget.spent():
+                break
+            if number % 100 == 0:
+                budget.progress(f"predicates: {number} of {len(starts)} starts replayed")
+            _replayed(table, start, towards, known)
+    except KeyboardInterrupt:
+        interrupted = True
+    return np.array([s for s in starts.tolist() if known.get(s)], dtype=np.int64), interrupted
+
+
+def _replayed(table: Table, start: int, towards: Ids, known: dict[int, bool]) -> None:
+    """Adds to what is known: of which states the reference semantics makes the way to a bad one."""
+    problem = table.dynamics.problem
     assert isinstance(problem.property, Never)
-    for number, start in enumerate(starts.tolist()):
-        if budget.spent():
-            break
-        if number % 100 == 0:
-            budget.progress(f"predicates: {number} of {len(starts)} starts replayed")
-        way = _way(table, start, towards, known)
-        if way[-1] not in known:
-            known[way[-1]] = holds(
-                problem, as_state(table.dynamics, table.state(way[-1])), problem.property.bad
-            )
-        good = known[way[-1]] and isinstance(_trace(table, way, towards), Trace)
-        known.update(dict.fromkeys(way[:-1], good))
-    return np.array([s for s in starts.tolist() if known.get(s)], dtype=np.int64)
+    way = _way(table, start, towards, known)
+    if way[-1] not in known:
+        known[way[-1]] = holds(problem, as_state(table.dynamics, table.state(way[-1])), problem.property.bad)
+    good = known[way[-1]] and isinstance(_trace(table, way, towards), Trace)
+    known.update(dict.fromkeys(way[:-1], good))
 
 
 def _way(table: Table, start: int, towards: Ids, known: Container[int] = ()) -> list[int]:
