@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from surefoot.cli import run
+from surefoot.cli.commands.shield.campaign import Size
+from surefoot.cli.commands.shield.paper.degrees import degree_row
 from surefoot.problem.network import dense
 from surefoot.studies.control.problem import PLANTS
 from surefoot.studies.control.tables import network_of, printed
@@ -40,6 +42,9 @@ def test_a_row_is_made_again(folder: Path, capsys: pytest.CaptureFixture[str]) -
     assert row["unsafe with shield"] == 0
     assert row["shielded steps"] == 20 * 30 * 2 + 5 * 200
     assert row["paper"]["synthesis_seconds"] == 160
+    assert 0 < row["overhead"]["ns"]["python"] < row["overhead"]["ns"]["network"] * 20
+    assert row["overhead"]["ns"]["network by numpy"] > 0
+    assert any(cell.endswith("% / 3.37 %") for cell in row["cells"])
 
 
 def test_a_network_of_your_own_behind_a_shield(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -75,14 +80,26 @@ def test_a_row_without_a_network_has_none() -> None:
 def test_degrees_with_a_cap(capsys: pytest.CaptureFixture[str]) -> None:
     given = ["study", "control", "--table", "2", "--quiet", "--problem"]
     assert run([*given, "eight-car-platoon", "--cap", "0.001"]) == 0
-    rows = [line.split(" | ") for line in capsys.readouterr().out.splitlines()[4:]]
-    assert [(row[1], row[4], row[5]) for row in rows] == [
-        ("2", "TO", "172.9"),
-        ("4", "too large", "540.2"),
-        ("8", "too large", "TO"),
+    rows = [line.split(" | ") for line in capsys.readouterr().out.splitlines()[6:]]
+    assert [row[1:2] + row[4:6] + row[-2:-1] for row in rows] == [
+        ["2", "TO / 172.9", "– / 43,952", "– / 8.36 %"],
+        ["4", "too large / 540.2", "– / 37,990", "– / 9.19 %"],
+        ["8", "too large / TO", "– / –", "– / –"],
     ]
     assert run([*given, "pendulum", "--cap", "0.001", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)["rows"]
     assert [row["timeout"] for row in found] == [True] * 3
     assert not any(row["certified"] for row in found)
+    assert all(row["campaign"] is None and row["overhead"] is None for row in found)
     assert run([*given, "satellite"]) == 2
+
+
+def test_interventions_and_overhead_of_a_degree(folder: Path) -> None:
+    row = degree_row({"problem": "satellite", "degree": 2}, 120, folder, Size(20, 30), lambda _: None)
+    assert row["certified"]
+    assert row["network"] == "satellite.onnx"
+    assert row["campaign"]["interventions"] > 20
+    assert row["campaign"]["taken"] == 600
+    assert row["unsafe with shield"] == 0
+    assert row["overhead"]["ns"]["python"] > 0
+    assert row["cells"][5] == f"{row['campaign']['interventions']} / –"

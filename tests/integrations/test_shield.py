@@ -120,6 +120,40 @@ def test_numbers_of_every_kind_are_the_same_floats(kind: Any) -> None:
     for values in (np.array([0.1, -3.0, 7.0]), np.array([[0.1], [2.0]]), np.array(0.1)):
         given = values.astype(kind)
         found = _numbers(given)
-        assert found == tuple(float(v) for v in given.ravel())
-        assert all(type(v) is float for v in found)
-        assert _numbers(given.tolist()) == found
+        assert [float(v) for v in found] == [float(v) for v in given.ravel()]
+        assert [float(v) for v in _numbers(given.tolist())] == [float(v) for v in found]
+
+
+class Noted(Line):
+    """Remembers what it was given; its actions are small floats."""
+
+    action_space = gymnasium.spaces.Box(-1.0, 1.0, (1,), np.float32)
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        self.given = action
+        return super().step(action)
+
+
+@pytest.mark.parametrize("action", [np.array([0.5]), [0.5], np.array([[0.5]]), np.array([0.5], np.float32)])
+def test_the_environment_gets_actions_of_its_own_kind(action: Any) -> None:
+    inner = Noted()
+    env = Shielded(inner, guard)
+    env.reset()
+    *_, info = env.step(action)
+    assert inner.given.dtype == np.float32
+    assert inner.given.tolist() == [0.5]
+    assert info["shield"]["proposed"] == (0.5,)
+    env.state = [1.4]
+    env.step(action)
+    assert inner.given.dtype == np.float32
+    assert inner.given.shape == (1,)
+    assert inner.given.tolist() == [0.0]
+
+
+def test_what_was_told_of_a_step_stays_as_it_was() -> None:
+    env = Shielded(Line(), guard)
+    env.reset()
+    first = env.step(np.array([1.0]))[4]["shield"]
+    second = env.step(np.array([1.0]))[4]["shield"]
+    assert (first["steps"], first["interventions"]) == (1, 0)
+    assert (second["steps"], second["interventions"]) == (2, 1)

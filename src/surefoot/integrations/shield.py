@@ -27,22 +27,25 @@ except ImportError:
 Step = Callable[[Sequence[float], Sequence[float]], tuple[tuple[float, ...], int]]
 
 
+_ARRAY = np.ndarray
+
+
 class _Watched(gymnasium.Wrapper[Any, Any, Any, Any]):
-    """What both kinds of shields do: know the state, put `applied` in the place of an action, and count."""
+    """What both kinds of shields do: know the state, and count."""
 
     def __init__(self, env: Any, state_of: Callable[[Any], Sequence[float]] | None) -> None:
         super().__init__(env)
         self.state_of = state_of
-        self.state: tuple[float, ...] | None = None
-        self.counts = {"steps": 0, "interventions": 0, "outside": 0}
+        self.state: list[float] | None = None
+        self.told = _nothing()
 
     def reset(self, **options: Any) -> tuple[Any, dict[str, Any]]:
         observation, info = self.env.reset(**options)
-        self.state = self._state(observation)
-        self.counts = dict.fromkeys(self.counts, 0)
+        self.state = _numbers(observation if self.state_of is None else self.state_of(observation))
+        self.told = _nothing()
         return observation, info
 
-    def known(self) -> tuple[float, ...]:
+    def known(self) -> list[float]:
         """The present state."""
         if self.state is None:
             raise RuntimeError("reset the environment first")
@@ -52,22 +55,30 @@ class _Watched(gymnasium.Wrapper[Any, Any, Any, Any]):
         self, action: Any, proposed: Any, applied: Any, intervened: int
     ) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
         """Make the step, and tell about it in its info."""
-        observation, reward, terminated, truncated, info = self.env.step(action)
-        self.state = self._state(observation)
-        self.counts["steps"] += 1
-        self.counts["interventions"] += intervened > 0
-        self.counts["outside"] += intervened == 2
-        told = {"proposed": proposed, "applied": applied, "intervened": intervened, **self.counts}
-        return observation, reward, terminated, truncated, {**info, "shield": told}
+        result: tuple[Any, Any, bool, bool, dict[str, Any]] = self.env.step(action)
+        seen = result[0] if self.state_of is None else self.state_of(result[0])
+        self.state = seen.tolist() if type(seen) is _ARRAY and seen.ndim == 1 else _numbers(seen)
+        told = self.told
+        told["proposed"], told["applied"], told["intervened"] = proposed, applied, intervened
+        told["steps"] += 1
+        if intervened:
+            told["interventions"] += 1
+            told["outside"] += intervened == 2
+        result[4]["shield"] = told.copy()
+        return result
 
-    def _state(self, observation: Any) -> tuple[float, ...]:
-        return _numbers(observation if self.state_of is None else self.state_of(observation))
+
+def _nothing() -> dict[str, Any]:
+    """What is told of a step, before the first one of an episode."""
+    counters = {"steps": 0, "interventions": 0, "outside": 0}
+    return {"proposed": None, "applied": None, "intervened": 0, **counters}
 
 
-def _numbers(values: Any) -> tuple[float, ...]:
-    if type(values) is np.ndarray and values.ndim == 1 and values.dtype.char in "fd":
-        return tuple(values.tolist())  # the same numbers, sooner
-    return tuple(np.asarray(values, dtype=np.float64).ravel().tolist())
+def _numbers(values: Any) -> list[float]:
+    """As numbers of Python: a step of a shield takes any kind."""
+    if type(values) is _ARRAY and values.ndim == 1:
+        return values.tolist()  # type: ignore[no-any-return]
+    return np.asarray(values, dtype=np.float64).ravel().tolist()
 
 
 class Shielded(_Watched):
@@ -81,13 +92,18 @@ class Shielded(_Watched):
             raise TypeError("a shield of controls needs an action space that is a Box")
         self.decide = step
         self.dtype, self.shape = env.action_space.dtype, env.action_space.shape
+        self.flat = len(self.shape) == 1
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
         """Apply the action, or what the shield puts in its place."""
-        proposed = _numbers(action)
-        values, intervened = self.decide(self.known(), proposed)
-        applied = np.array(values, dtype=self.dtype).reshape(self.shape)
-        return self.stepped(applied, proposed, values, intervened)
+        plain = type(action) is _ARRAY and action.ndim == 1
+        proposed = tuple(action.tolist() if plain else _numbers(action))
+        values, intervened = self.decide(self.state or self.known(), proposed)
+        if not (plain and self.flat and values == proposed and action.dtype is self.dtype):
+            action = np.array(values, self.dtype)
+            if not self.flat:
+                action = action.reshape(self.shape)
+        return self.stepped(action, proposed, values, intervened)
 
 
 class Masked(_Watched):

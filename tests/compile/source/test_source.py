@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import json
 import shutil
@@ -16,10 +17,12 @@ from random import Random
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pytest
 
 from surefoot.compile.source import Example, c_source, guard_of, python_source
-from surefoot.errors import Unsupported
+from surefoot.errors import InvalidProblem, Unsupported
+from surefoot.integrations.native import native
 from surefoot.problem.environment import Arithmetic, Component, Control, Edge, Environment, Real, Variable
 from surefoot.problem.meaning.decision import decide
 from surefoot.problem.meaning.evaluate import Undefined
@@ -123,8 +126,20 @@ def test_what_is_no_number_gets_the_documented_answer(tmp_path: Path) -> None:
     assert intervened == 2
     assert -0.3 <= applied[0] <= 0.7
     assert 1 <= applied[1] <= 2
-    with pytest.raises(ValueError, match="2 state values"):
-        step((0.0,), (0.0, 1.0))
+    for state, proposed in [((0.0,), (0.0, 1.0)), ((0.0, 0.0), (1.0,)), ((0.0, "x"), (0.0, 1.0))]:
+        with pytest.raises(ValueError, match="2 state values"):
+            step(state, proposed)
+
+
+def test_numbers_of_any_kind_are_computed_as_floats(tmp_path: Path) -> None:
+    step = module(python_source(guard_of(ENVIRONMENT, shield())), tmp_path / "guard.py").step
+    for x, y in [(1, -1), (10**9, 10**9 + 1), (-2, 3)]:
+        as_floats = step((float(x), float(y)), (0.0, 1.0))
+        for kind in (int, np.float64, Fraction):
+            given = step((kind(x), kind(y)), (kind(0), kind(1)))
+            assert given == as_floats
+            assert all(type(value) is float for value in given[0])
+        assert step(np.array([x, y]), [0, 1]) == as_floats
 
 
 def compiled(folder: Path, *more: str) -> Path:
@@ -165,6 +180,26 @@ def test_c_agrees_with_python_bit_for_bit(tmp_path: Path, more: tuple[str, ...])
         assert answers[24 * index : 24 * index + 24] == bits((*applied, float(intervened)))
 
 
+def test_c_loaded_into_python_is_the_same_step(tmp_path: Path) -> None:
+    compiled(tmp_path)
+    command = ["gcc", *FLAGS, "-shared", "-fPIC", "my-guard.c", "-o", "other.so"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    step = module(python_source(guard_of(ENVIRONMENT, shield())), tmp_path / "guard.py").step
+    loaded, again = (native(tmp_path / "other.so", "my-guard") for _ in range(2))
+    for state, proposed in [*questions(500), ((nan, 0.0), (0.0, 1.0)), ((0.1, 0.1), (inf, 1.0))]:
+        applied, intervened = step(state, proposed)
+        given, word = loaded(state, proposed)
+        assert (bits(given), word) == (bits(applied), intervened)
+        again((9.0, 9.0), (0.0, 1.0))
+    for state, proposed in [((0.0,), (0.0, 1.0)), ((0.0, "x"), (0.0, 1.0))]:
+        with pytest.raises(ValueError, match="2 state values and 2 controls"):
+            loaded(state, proposed)
+    with pytest.raises(InvalidProblem, match="no shield `other`"):
+        native(tmp_path / "other.so")
+    with pytest.raises(InvalidProblem, match="cannot be loaded"):
+        native(tmp_path / "missing.so")
+
+
 def test_the_self_test_in_c_passes_and_can_fail(tmp_path: Path) -> None:
     compiled(tmp_path)
     command = ["gcc", *FLAGS, "-DMY_GUARD_SELF_TEST", "my-guard.c", "-o", "self"]
@@ -183,7 +218,10 @@ def test_names_cannot_leave_their_comment() -> None:
     header, _ = c_source(guard, "9 lives", [])
     assert header.count("*/") == 1
     assert "shield_9_lives_step" in header
-    assert '"""' not in python_source(replace(guard, name='"""; import os'))[3:].split('"""', 1)[0]
+    tree = ast.parse(python_source(replace(guard, name='"""; import os')))
+    kinds = [type(part) for part in tree.body]
+    assert kinds == [ast.Expr, ast.ImportFrom, *[ast.FunctionDef] * 3]
+    assert "import os" in (ast.get_docstring(tree) or "")
 
 
 def test_what_cannot_be_written_is_refused() -> None:

@@ -25,9 +25,9 @@ from surefoot.cli.commands.heatmap.study_figures import (
     drawn_figures,
 )
 from surefoot.cli.commands.shield.campaign import Size
-from surefoot.cli.commands.shield.degrees import made_degrees
 from surefoot.cli.commands.shield.made import as_result, make
-from surefoot.cli.commands.shield.tables import made_table
+from surefoot.cli.commands.shield.paper.degrees import made_degrees
+from surefoot.cli.commands.shield.paper.tables import made_table
 from surefoot.cli.engine_options import Positive, build_engines
 from surefoot.cli.output import positive
 from surefoot.cli.progress import progress
@@ -151,10 +151,10 @@ def study(
 
         if train is not None:
             return trained(loaded, train, hidden, imitate, seed, tell, output)
-        if table == 2:
-            return made_degrees(only, cap, seed, tell, as_json)
         if table is not None:
             size = Size(runs, steps, seed, timeout, adversarial)
+            if table == 2:
+                return made_degrees(only, cap, networks, size, tell, as_json)
             return made_table(table, only, networks, size, tell, as_json)
         how = Sampling(engine, {} if eps is None else {"eps": eps}, timeout, seed)
         making = Making(configurations, cap, every, timeout)

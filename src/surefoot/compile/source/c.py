@@ -23,6 +23,8 @@ _HEADER = """/* A shield for `{name}`: proposed controls are used where they are
  *      decides; if a value of the state is no finite number, or nothing finite is computed, the controls are
  *      {rest}
  *
+ * {symbol}_sizes: how many values a state has, and how many controls there are.
+ *
  * Everything is computed in float64 in the order written: do not compile with -ffast-math.
  * Compiled with -D{macro}_SELF_TEST the source is a program that compares examples bit for bit.
  */
@@ -31,6 +33,8 @@ _HEADER = """/* A shield for `{name}`: proposed controls are used where they are
 
 #define {macro}_STATES {states}
 #define {macro}_CONTROLS {count}
+
+extern const int {symbol}_sizes[2];
 
 int {symbol}_step(const double state[{macro}_STATES], const double proposed[{macro}_CONTROLS],
                   double applied[{macro}_CONTROLS]);
@@ -187,6 +191,8 @@ def _clipped(guard: Guard) -> str:
 def _step(guard: Guard, symbol: str, macro: str) -> str:
     count = len(guard.controls)
     lines = [
+        f"const int {symbol}_sizes[2] = {{{macro}_STATES, {macro}_CONTROLS}};",
+        "",
         f"int {symbol}_step(const double state[{macro}_STATES], const double proposed[{macro}_CONTROLS],",
         f"                  double applied[{macro}_CONTROLS])",
         "{",

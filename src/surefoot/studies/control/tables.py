@@ -10,7 +10,6 @@ from pathlib import Path
 from surefoot.errors import InvalidProblem, did_you_mean
 from surefoot.formats.policy_file import load_policy
 from surefoot.problem.network import Network
-from surefoot.studies.assets import shipped, shipped_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +48,17 @@ def printed(table: int, only: tuple[str, ...] = ()) -> tuple[Printed, ...]:
     return tuple(row for row in rows if not only or row.problem in only)
 
 
-def network_of(row: Printed, folder: Path | None) -> tuple[Network, str] | None:
-    """The network `FILE.onnx` or `PROBLEM.onnx` of a folder, or the shipped one; and whose it is."""
-    if folder is not None:
-        for name in (row.problem, row.file):
-            if (path := folder / f"{name}.onnx").is_file():
-                return load_policy(path).network, str(path.name)
-    if row.problem in shipped_names("control"):
-        return shipped("control", row.problem), "shipped"
-    return None
+def file_of(problem: str, row: Printed | None, folder: Path | None) -> Path | None:
+    """`PROBLEM.onnx` of a folder, or the artifact's name of it; else what is shipped."""
+    names = (problem, problem.replace("-", "_")) if row is None else (problem, row.file)
+    tried = [] if folder is None else [folder / f"{name}.onnx" for name in names]
+    tried.append(Path(str(files("surefoot.studies.control").joinpath("assets", f"{problem}.onnx"))))
+    return next((path for path in tried if path.is_file()), None)
+
+
+def network_of(row: Printed, folder: Path | None) -> tuple[Network, str, Path] | None:
+    """The network of a folder or the shipped one, whose it is, and its file."""
+    path = file_of(row.problem, row, folder)
+    if path is None:
+        return None
+    return load_policy(path).network, path.name if path.parent == folder else "shipped", path

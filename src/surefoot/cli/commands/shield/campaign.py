@@ -97,6 +97,27 @@ def measured(made: Made, policy: Policy | None, size: Size, tell: Callable[[str]
     return Measured(alone, shielded, program, asked, regulated, directly, adversaries)
 
 
+def guarded_runs(
+    made: Made, policy: Policy | None, size: Size, tell: Callable[[str], None]
+) -> Measured | None:
+    """The network behind its shield alone; None: there is no network or no shield."""
+    if not made.accepted or not isinstance(made.problem.policy, ShieldedPolicy):
+        return None
+    if not isinstance(policy, NeuralPolicy):
+        return None
+    starts = drawn_starts(
+        covered_boxes([b.set.proof for b in made.found.branches]),
+        size.runs,
+        np.random.default_rng((size.seed, 0)),
+    )
+    budget, propose = Budget(size.seconds, size.seed, tell), by_network(policy, made.system)
+    what = "network and shield"
+    guard = BatchGuard(made.guard())
+    return Measured(
+        shielded=simulate(Plant(made.system), starts, size.steps, propose, guard, budget, what=what)
+    )
+
+
 def _attacked(
     plant: Plant, shield: BatchGuard, starts: Floats, size: Size, budget: Callable[[], Budget]
 ) -> list[tuple[str, Campaign]]:

@@ -107,11 +107,12 @@ def _box(made: Made, box: Box) -> str:
 
 
 def _degrees(branches: Sequence[Branch], variables: Sequence[str]) -> str:
-    found = sorted({_degree(b.set.barrier, variables) for b in branches})
+    found = sorted({degree_of(b.set.barrier, variables) for b in branches})
     return ", ".join(map(str, found))
 
 
-def _degree(barrier: Term, variables: Sequence[str]) -> int:
+def degree_of(barrier: Term, variables: Sequence[str]) -> int:
+    """The degree of a barrier."""
     return max(map(sum, _expanded(barrier, variables).terms), default=0)
 
 
@@ -136,7 +137,7 @@ def facts(
             {
                 "domain": _exact(b.set.domain),
                 "barrier": show(b.set.barrier),
-                "degree": _degree(b.set.barrier, made.system.variables),
+                "degree": degree_of(b.set.barrier, made.system.variables),
                 "margin": str(b.set.margin),
                 "then": {n: show(t) for (n, _, _), t in zip(made.system.controls, b.then, strict=True)},
             }

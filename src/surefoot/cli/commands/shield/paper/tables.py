@@ -10,6 +10,7 @@ from typing import Any
 
 from surefoot.cli.commands.shield.campaign import Measured, Size, campaign_facts, measured
 from surefoot.cli.commands.shield.made import Made, make, shown_share
+from surefoot.cli.commands.shield.paper.overhead import Overhead, overhead_cells, shield_overhead
 from surefoot.engines.shield.campaign.runs import Campaign
 from surefoot.problem.network import Affine, Network
 from surefoot.studies.control.problem import stays_safe
@@ -19,7 +20,8 @@ from surefoot.work.child import processor_time
 
 HEAD = (
     "benchmark", "vars", "network", "failures", "rules", "covered", "synthesis s", "interventions", "needed",
-    "unsafe with shield", "steps: network", "steps: program", "regulator fails", "learnt fails",
+    "unsafe with shield", "overhead: C", "overhead: Python", "steps: network", "steps: program",
+    "regulator fails", "learnt fails",
 )  # fmt: skip
 
 
@@ -35,7 +37,10 @@ def made_table(
     done: list[dict[str, Any]] = []
     rows = printed(table, only)
     if not as_json:
-        print("In each cell: measured / printed in the paper.\n")
+        print("In each cell: measured / printed in the paper. Overhead: one step of the shield in percent of")
+        print(
+            "the network alone. Steps: until a steady state. ?: not all runs, interrupted or out of time.\n"
+        )
         print(_line(HEAD), _line(["---"] * len(HEAD)), sep="\n")
     try:
         for row in rows:
@@ -51,12 +56,13 @@ def made_table(
 
 def _row(row: Printed, folder: Path | None, size: Size, tell: Callable[[str], None]) -> dict[str, Any]:
     found = network_of(row, folder)
-    network, whose = (None, "none") if found is None else found
+    network, whose, file = (None, "none", None) if found is None else found
     problem = stays_safe(row.problem, network)
     began = processor_time()
     made = make(problem, (2, 4), Budget(size.seconds, size.seed, tell))
     seconds = processor_time() - began
     known = measured(made, problem.policy, size, tell)
+    costs = shield_overhead(made, problem.policy, file, tell)
     guarded = _guarded(known)
     return {
         "problem": row.problem,
@@ -69,7 +75,8 @@ def _row(row: Printed, folder: Path | None, size: Size, tell: Callable[[str], No
         "campaigns": campaign_facts(known),
         "shielded steps": sum(c.taken for c in guarded),
         "unsafe with shield": sum(c.failures for c in guarded),
-        "cells": _cells(row, made, known, seconds, hidden(network)),
+        "overhead": None if costs is None else costs.facts(),
+        "cells": _cells(row, made, known, costs, seconds, hidden(network)),
     }
 
 
@@ -86,7 +93,9 @@ def hidden(network: Network | None) -> str:
     return "x".join(map(str, sizes[:-1]))
 
 
-def _cells(row: Printed, made: Made, known: Measured, seconds: float, sizes: str) -> list[str]:
+def _cells(
+    row: Printed, made: Made, known: Measured, costs: Overhead | None, seconds: float, sizes: str
+) -> list[str]:
     """Ours, and after a bar the paper's."""
     shielded, guarded, share = known.shielded, _guarded(known), "–"
     if known.needed is not None and known.needed[1]:
@@ -102,6 +111,7 @@ def _cells(row: Printed, made: Made, known: Measured, seconds: float, sizes: str
         f"{'–' if shielded is None else shielded.interventions} / {row.interventions}",
         share,
         f"{sum(c.failures for c in guarded)} in {sum(c.taken for c in guarded):,} steps" if guarded else "–",
+        *overhead_cells(costs, row.overhead),
         f"{_steps(shielded)} / {_printed(row.steps_network)}",
         f"{_steps(known.program)} / {_printed(row.steps_program)}",
         _failures(known.regulator),
