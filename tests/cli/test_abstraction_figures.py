@@ -18,7 +18,7 @@ HOW = Making((), 60.0, 1, 60.0)
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    instances = tuple(Instance(16, n, 1) for n in (5, 45, 85))
+    instances = tuple(Instance(16, n, 1) for n in (30, 85, 145))
     few = {"pa-1": replace(ABSTRACTIONS["pa-1"], instances=instances)}
     monkeypatch.setattr(abstraction_figures, "ABSTRACTIONS", few)
     monkeypatch.setattr(abstraction_figures, "abstraction_claims", lambda: CLAIMS)
@@ -51,7 +51,7 @@ def test_other_configurations_are_capped_and_run_on_every_so_many_th(
     assert drawn_abstractions(["pa"], how, None, seen.append, True) in (0, 1)
     (figure,) = json.loads(capsys.readouterr().out)["figures"]
     others = [r for r in figure["runs"] if r["configuration"] == "pa-milp"]
-    assert [r["predicates"] for r in others] == [5]
+    assert [r["predicates"] for r in others] == [30]
     assert not others[0]["finished"]
 
 

@@ -8,6 +8,7 @@ action whose output may be the best one counts as possible.
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -16,17 +17,17 @@ from surefoot.formats.track import GOAL, WALL
 from surefoot.problem.network import Activation, Affine
 from surefoot.problem.policy import NeuralPolicy
 from surefoot.problem.term import Apply, Const, Term, Var
-from surefoot.studies.racetrack.abstraction import Instance, starts
+from surefoot.studies.racetrack.abstraction import FASTEST, Instance, starts
 from surefoot.studies.racetrack.model import ACCELERATIONS
 from surefoot.studies.racetrack.track import shipped_track
 from surefoot.verdict.artifact import AbstractGraph
 
 UNIT = 2.0**-24
-FASTEST = 5
 DRIVE, MOVED, CRASHED, FINISHED = range(4)
 PLACES = {"drive": DRIVE, "moved": MOVED, "crashed": CRASHED, "finished": FINISHED}
 Cell = tuple[int, ...]
 Array = np.ndarray
+CHUNK = 1 << 16
 
 
 def _bounds(predicates: tuple[Term, ...]) -> dict[str, list[int]]:
@@ -59,94 +60,81 @@ def _outputs(policy: NeuralPolicy, points: Array) -> tuple[Array, Array]:
     return value, error
 
 
-@lru_cache(maxsize=2)
-def _relation(
-    width: int, predicates: int
-) -> tuple[dict[int, list[int]], dict[int, set[int]], tuple[Array, ...]]:
-    """Which cells a drive leads to, the places that a movement ends in, and the bounds of each variable."""
-    instance, track = Instance(width, predicates, 1), shipped_track("small")
-    policy = instance.problem().policy
+@dataclass(frozen=True, eq=False)
+class Moves:
+    """Every state but for its place: where a movement ends, and where all drives lead."""
+
+    values: tuple[Array, ...]  # per variable, in the order of the states' axes
+    places: Array  # per state: what its cell is
+    sources: Array  # a drive leads from here ...
+    targets: Array  # ... to here
+
+
+@lru_cache(maxsize=1)
+def _moves(width: int) -> Moves:
+    """All states that there are, one by one."""
+    track, policy = shipped_track("small"), Instance(width, 4, 1).problem().policy
     assert isinstance(policy, NeuralPolicy)
     assert [t.name for t in policy.observe if isinstance(t, Var)] == ["car_x", "car_y", "car_dx", "car_dy"]
-    bounds = [np.sort(b) for b in _bounds(instance.given()).values()]
-    xs = np.arange(-FASTEST, track.width + FASTEST)
-    ys = np.arange(-FASTEST, track.height + FASTEST)
-    speeds = np.arange(-FASTEST, FASTEST + 1)
-    states = np.stack(np.meshgrid(xs, ys, speeds, speeds, indexing="ij"), -1).reshape(-1, 4)
-    classes = np.stack([np.searchsorted(b, states[:, i], "right") for i, b in enumerate(bounds)], 1)
-    places = np.full(len(states), CRASHED)
+    most = np.array(FASTEST)
+    xs = np.arange(-FASTEST[0], track.width + FASTEST[0])
+    ys = np.arange(-FASTEST[1], track.height + FASTEST[1])
+    across, down = (np.arange(-limit, limit + 1) for limit in FASTEST)
+    shape = (len(xs), len(ys), len(across), len(down))
+    states = np.stack(np.meshgrid(xs, ys, across, down, indexing="ij"), -1).reshape(-1, 4)
+    cells = np.full(shape, CRASHED)
     for x in range(track.width):
         for y in range(track.height):
             kind = track.cells[y][x]
             if kind != WALL:
-                here = (states[:, 0] == x) & (states[:, 1] == y)
-                places[here] = FINISHED if kind == GOAL else DRIVE
-    outputs, errors = _outputs(policy, states.astype(np.float64))
-    possible = outputs + errors >= (outputs - errors).max(axis=0)
-    after: list[tuple[Array, Array]] = []  # per action: states in which it may be picked, and the next ones
-    for number, (ax, ay) in enumerate(ACCELERATIONS):
-        rows = np.flatnonzero(possible[number])
-        velocity = np.clip(states[rows, 2:] + (ax, ay), -FASTEST, FASTEST)
-        place = states[rows, :2] + velocity
-        inside = (
-            (place[:, 0] >= xs[0])
-            & (place[:, 0] <= xs[-1])
-            & (place[:, 1] >= ys[0])
-            & (place[:, 1] <= ys[-1])
-        )
-        after.append((rows[inside], np.concatenate([place, velocity], 1)[inside]))
+                cells[x - xs[0], y - ys[0]] = FINISHED if kind == GOAL else DRIVE
+    sources, targets = [], []
+    for first in range(0, len(states), CHUNK):
+        some = states[first : first + CHUNK]
+        outputs, errors = _outputs(policy, some.astype(np.float64))
+        possible = outputs + errors >= (outputs - errors).max(axis=0)
+        for number, (ax, ay) in enumerate(ACCELERATIONS):
+            rows = np.flatnonzero(possible[number])
+            velocity = np.clip(some[rows, 2:] + (ax, ay), -most, most)
+            after = np.concatenate([some[rows, :2] + velocity, velocity], 1) - states[0]
+            inside = ((after >= 0) & (after < shape)).all(axis=1)  # others are outside of all ranges
+            sources.append(first + rows[inside])
+            targets.append(np.ravel_multi_index(tuple(after[inside].T), shape))
+    return Moves((xs, ys, across, down), cells.reshape(-1), np.concatenate(sources), np.concatenate(targets))
+
+
+@lru_cache(maxsize=1)
+def _relation(width: int, predicates: int) -> tuple[Array, Array, tuple[Array, ...]]:
+    """Which cells drives lead to (pairs), what is in each cell (by place), and the bounds of each variable."""
+    moves = _moves(width)
+    bounds = tuple(np.sort(b) for b in _bounds(Instance(width, predicates, 1).given()).values())
     sizes = [len(b) + 1 for b in bounds]
-    code = np.ravel_multi_index(tuple(classes.T), sizes)
-    edges = np.unique(
-        np.concatenate(
-            [
-                np.stack(
-                    [
-                        code[rows],
-                        np.ravel_multi_index(
-                            tuple(np.searchsorted(b, new[:, i], "right") for i, b in enumerate(bounds)), sizes
-                        ),
-                    ],
-                    1,
-                )
-                for rows, new in after
-            ]
-        ),
-        axis=0,
-    )
-    driving: dict[int, list[int]] = {}
-    for source, target in edges.tolist():
-        driving.setdefault(source, []).append(target)
-    ends: dict[int, set[int]] = {}
-    for cell, place in np.unique(np.stack([code, places], 1), axis=0).tolist():
-        ends.setdefault(cell, set()).add(place)
-    return driving, ends, tuple(bounds)
+    classes = [np.searchsorted(b, values, "right") for b, values in zip(bounds, moves.values, strict=True)]
+    code = np.ravel_multi_index(tuple(np.meshgrid(*classes, indexing="ij")), sizes).reshape(-1)
+    count = int(np.prod(sizes))
+    pairs = np.unique(code[moves.sources] * count + code[moves.targets])
+    ends = np.zeros((4, count), dtype=np.bool_)
+    ends[moves.places, code] = True
+    return np.stack(np.divmod(pairs, count)), ends, bounds
 
 
 def abstract_states(instance: Instance) -> set[Cell]:
     """The reachable abstract states: a place, and how many bounds of each variable are met."""
-    driving, ends, bounds = _relation(instance.width, instance.predicates)
+    (sources, targets), ends, bounds = _relation(instance.width, instance.predicates)
     sizes = [len(b) + 1 for b in bounds]
     first = np.array(starts()[: instance.starts])
-    begun = np.ravel_multi_index(
-        tuple(np.searchsorted(b, first[:, i], "right") for i, b in enumerate(bounds)), sizes
-    )
-    found = {(DRIVE, int(c)) for c in begun}
-    waiting = list(found)
-    while waiting:
-        place, cell = waiting.pop()
-        nexts = (
-            [(MOVED, t) for t in driving.get(cell, ())]
-            if place == DRIVE
-            else [(p, cell) for p in ends[cell]]
-            if place == MOVED
-            else []
-        )
-        for one in nexts:
-            if one not in found:
-                found.add(one)
-                waiting.append(one)
-    return {(place, *map(int, np.unravel_index(cell, sizes))) for place, cell in found}
+    met = tuple(np.searchsorted(b, first[:, i], "right") for i, b in enumerate(bounds))
+    found = np.zeros_like(ends)
+    found[DRIVE, np.ravel_multi_index(met, sizes)] = True
+    while True:
+        before = found.sum()
+        found[MOVED, targets[found[DRIVE, sources]]] = True
+        for place in (DRIVE, CRASHED, FINISHED):
+            found[place] |= found[MOVED] & ends[place]
+        if found.sum() == before:
+            break
+    places, cells = np.nonzero(found)
+    return set(zip(places.tolist(), *(c.tolist() for c in np.unravel_index(cells, sizes)), strict=True))
 
 
 def counted_states(graph: AbstractGraph) -> set[Cell]:

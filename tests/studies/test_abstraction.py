@@ -28,7 +28,7 @@ def test_halving_takes_every_bound_once_and_the_middle_first() -> None:
 
 def test_predicate_sets_begin_with_one_for_each_variable_and_grow() -> None:
     order = predicate_order()
-    assert len(order) == len(set(order)) == 85
+    assert len(order) == len(set(order)) == 145
     assert {str(p.args[1]) for p in order[:4]} == {  # type: ignore[union-attr]
         f"Var(name='{n}')" for n in ("car_x", "car_y", "car_dx", "car_dy")
     }
@@ -40,7 +40,7 @@ def test_starts_are_different_and_can_reach_the_goal() -> None:
     assert set(found) <= solvable(shipped_track("small"))
 
 
-@pytest.mark.parametrize(("width", "predicates", "count"), [(16, 20, 1), (64, 50, 1), (24, 40, 1001)])
+@pytest.mark.parametrize(("width", "predicates", "count"), [(16, 50, 1), (24, 100, 1001)])
 def test_abstract_states_are_those_of_all_states(width: int, predicates: int, count: int) -> None:
     instance = Instance(width, predicates, count)
     verdict = Predicates(instance.given(), fixed=True).check(instance.problem(), Budget(60))
@@ -51,8 +51,8 @@ def test_abstract_states_are_those_of_all_states(width: int, predicates: int, co
 
 
 def test_measures_of_a_figure() -> None:
-    runs = [run(i, "native", 60.0, lambda _: None) for i in (Instance(16, n, 1) for n in (5, 40, 85))]
+    runs = [run(i, "native", 60.0, lambda _: None) for i in (Instance(16, n, 1) for n in (30, 85, 145))]
     assert MEASURES["share of instances that the default finishes, exactly"](runs) == 1.0
-    assert MEASURES["least rise of the number of abstract states over predicates"](runs) > 5
+    assert MEASURES["least rise of the number of abstract states over predicates"](runs) > 2
     assert MEASURES["abstract states with all predicates, per most"](runs) < 0.2
     assert {i.width for i in ABSTRACTIONS["pa-1"].instances} == {16, 24, 32, 64}

@@ -40,7 +40,8 @@ from surefoot.verdict.verdict import Argument, Holds, Reason, Trace, Unknown, Va
 from surefoot.verdict.words import counted
 from surefoot.work.budget import Budget
 
-TABULATED = 5_000_000  # states that are looked at one by one
+TABULATED = 5_000_000  # states that are looked at one by one ...
+FIXED = 10_000_000  # ... and where only those of reached abstract states are
 MANY = 50_000  # states, of which an exploration does not see the end at once
 
 
@@ -83,7 +84,7 @@ class Predicates:
         if self._has_table(model):
             return None
         if self.means == "table":
-            return f"predicates makes a table of up to {TABULATED} states; there are more"
+            return f"predicates makes a table of up to {self._most()} states; there are more"
         try:
             begin(model, self.asked_tests(), Budget(), self._chosen().answerers())
         except SurefootError as error:
@@ -124,7 +125,10 @@ class Predicates:
         return CONFIGURATIONS[self.configuration]
 
     def _has_table(self, model: Dynamics) -> bool:
-        return self.means != "cells" and self.configuration == "native" and size(model) <= TABULATED
+        return self.means != "cells" and self.configuration == "native" and size(model) <= self._most()
+
+    def _most(self) -> int:
+        return FIXED if self.fixed else TABULATED
 
     def check(self, problem: Problem, budget: Budget) -> Verdict:
         try:

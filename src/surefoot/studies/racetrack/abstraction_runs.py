@@ -43,22 +43,26 @@ def run(
     budget: Budget | None = None,
 ) -> Run:
     """Build the reachable abstraction as a whole, unsafe or not, for at most `cap` seconds or this budget."""
+    return built(instance, configuration, budget or Budget(cap, 0, tell))[0]
+
+
+def built(instance: Instance, configuration: str, budget: Budget) -> tuple[Run, AbstractGraph | None]:
+    """What was measured, and the abstraction itself as far as it was built."""
     problem = instance.problem()
     engine = Predicates(instance.given(), fixed=True, configuration=configuration)
     if configuration != DEFAULT and (why := engine.objection(problem)) is not None:
         raise Unsupported(why)
     begun = process_time()
-    verdict = engine.check(problem, budget or Budget(cap, 0, tell))
+    verdict = engine.check(problem, budget)
     own = process_time() - begun
     graph = getattr(verdict, "artifact", None)
     if not isinstance(graph, AbstractGraph):
-        return Run(instance, configuration, False, False, 0, 0, 0, 0, own, 0.0, ())
+        return Run(instance, configuration, False, False, 0, 0, 0, 0, own, 0.0, ()), None
     others = sum(t.seconds for t in graph.tests if t.kind.endswith(")"))
     starts, unsafe = sum(s.start for s in graph.states), sum(s.unsafe for s in graph.states)
     sizes = (len(graph.states), starts, unsafe, len(graph.edges))
-    return Run(
-        instance, configuration, graph.complete, graph.exact, *sizes, own + others, others, graph.tests
-    )
+    ended = (graph.complete, graph.exact)
+    return Run(instance, configuration, *ended, *sizes, own + others, others, graph.tests), graph
 
 
 Runs: TypeAlias = Sequence[Run]

@@ -8,6 +8,7 @@ of rectangles, so that every condition is a combination of linear constraints ov
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import TypeAlias
 
 from surefoot.formats.track import FREE, GOAL, START, WALL, Track
 from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
@@ -22,32 +23,35 @@ from surefoot.studies.racetrack.track import shipped_track
 
 CRASHED = Var(location_name("car", "crashed"))
 WIDTHS = (16, 24, 32, 64)  # of the two hidden layers of the networks that are shipped
+Speeds: TypeAlias = tuple[int, int]  # largest in the direction of x and of y
 
 
 def end_cell_environment(
-    track: Track, start: Term | None = None, slip: Fraction = Fraction(0), largest_speed: int = 5
+    track: Track, start: Term | None = None, slip: Fraction = Fraction(0), largest_speed: int | Speeds = 5
 ) -> Environment:
     """`start`: a condition over car_x, car_y, car_dx, car_dy; default: at rest on the start line."""
-    speed = Int(-largest_speed, largest_speed)
+    limits = (largest_speed, largest_speed) if isinstance(largest_speed, int) else largest_speed
+    sides = (track.width, track.height)
     column, row = (
-        Int(-largest_speed, side - 1 + largest_speed) for side in (track.width, track.height)
+        Int(-limit, side - 1 + limit) for side, limit in zip(sides, limits, strict=True)
     )  # a crashed car may be outside
-    kinds = {"car_x": column, "car_y": row, "car_dx": speed, "car_dy": speed}
+    across, down = (Int(-limit, limit) for limit in limits)
+    kinds = {"car_x": column, "car_y": row, "car_dx": across, "car_dy": down}
     line = inside(track, START) & equal(DX, 0) & equal(DY, 0)
     return Environment(
         name=f"racetrack-end-cell-{track.name}",
         variables=tuple(Variable(name, kind) for name, kind in kinds.items()),
         initial=line if start is None else start,
-        components=(_car(track, slip, largest_speed),),
+        components=(_car(track, slip, limits),),
     )
 
 
-def _car(track: Track, slip: Fraction, largest_speed: int) -> Component:
-    def faster(velocity: Var, change: int) -> Term:
-        return smaller(larger(velocity + change, -largest_speed), largest_speed)
+def _car(track: Track, slip: Fraction, limits: Speeds) -> Component:
+    def faster(velocity: Var, change: int, limit: int) -> Term:
+        return smaller(larger(velocity + change, -limit), limit) if change else velocity
 
     def moved(ax: int, ay: int) -> tuple[Update, ...]:
-        dx, dy = faster(DX, ax) if ax else DX, faster(DY, ay) if ay else DY
+        dx, dy = faster(DX, ax, limits[0]), faster(DY, ay, limits[1])
         return Update(DX, dx), Update(DY, dy), Update(X, X + dx), Update(Y, Y + dy)
 
     def outcomes(ax: int, ay: int) -> tuple[Outcome, ...]:
@@ -64,13 +68,18 @@ def _car(track: Track, slip: Fraction, largest_speed: int) -> Component:
 
 
 def end_cell_problem(
-    width: int = 16, start: Term | None = None, unsafe: Term = CRASHED, track: Track | None = None
+    width: int = 16,
+    start: Term | None = None,
+    unsafe: Term = CRASHED,
+    track: Track | None = None,
+    largest_speed: int | Speeds = 5,
 ) -> Problem:
     """Does the network with two hidden layers of this width avoid `unsafe` from every state of `start`?"""
     where = track or shipped_track("small")
     network = shipped("racetrack", f"end-cell-{width}")
     policy = neural_policy(network, where)
-    return Problem(f"racetrack/end-cell-{width}", end_cell_environment(where, start), policy, Never(unsafe))
+    environment = end_cell_environment(where, start, largest_speed=largest_speed)
+    return Problem(f"racetrack/end-cell-{width}", environment, policy, Never(unsafe))
 
 
 def start_states(states: tuple[tuple[int, int, int, int], ...]) -> Term:

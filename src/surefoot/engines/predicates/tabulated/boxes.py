@@ -7,6 +7,7 @@ them means looking at few states that do not belong to the set.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 
 import numpy as np
 
@@ -18,10 +19,11 @@ from surefoot.verdict.verdict import Box, ClosedSet
 
 SHARE = 0.6  # of a box that is not halved any more
 FEW = 32  # states of a box that is not worth halving
+MOST = 5_000_000  # states that a checker goes through
 
 
-def closed_set(found: Abstraction, graph: AbstractGraph) -> ClosedSet:
-    """The reachable abstract states with boxes around all of their states."""
+def closed_set(found: Abstraction, graph: AbstractGraph) -> ClosedSet | None:
+    """The reachable abstract states with boxes around all of their states; None: these are too many."""
     table = found.table
     kept = np.zeros(len(found.parts), dtype=np.bool_)
     kept[found.reached.states] = True
@@ -32,6 +34,8 @@ def closed_set(found: Abstraction, graph: AbstractGraph) -> ClosedSet:
         tuple((begin + low, begin + high) for begin, (low, high) in zip(begins, box, strict=True))
         for box in boxes_of(inside.reshape(shape))
     ]
+    if sum(prod(high - low + 1 for low, high in box) for box in boxes) > MOST:
+        return None
     several = [c for c in table.dynamics.problem.environment.components if len(c.locations) > 1]
     scalars = [location_key(c.name) for c in several]
     states = []

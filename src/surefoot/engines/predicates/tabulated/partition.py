@@ -7,7 +7,7 @@ policy-restricted abstraction), whether these states are reachable or not.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -91,7 +91,7 @@ def reach(table: Table, parts: Partition, labels: NDArray[np.int64], unsafe: Mas
     else:
         rest, to = np.divmod(distinct, count)
         edges = np.stack([*np.divmod(rest, kinds), to], axis=1)
-    first = begins(edges[:, 0], count)
+    leaving = places_by(np.ascontiguousarray(edges[:, 0]), count)
     starts = np.unique(parts.cell[table.starts])
     distance = dict.fromkeys(starts.tolist(), 0)
     frontier, depth, order = starts, 0, [starts]
@@ -99,7 +99,7 @@ def reach(table: Table, parts: Partition, labels: NDArray[np.int64], unsafe: Mas
     seen[starts] = True
     while frontier.size:
         depth += 1
-        after = np.unique(edges[ranges_of(first[frontier], first[frontier + 1]), 2])
+        after = np.unique(edges[leaving(frontier), 2])
         frontier = after[~seen[after]]
         seen[frontier] = True
         distance.update(dict.fromkeys(frontier.tolist(), depth))
@@ -118,11 +118,26 @@ def begins(numbers: Ids, count: int) -> Ids:
 
 
 def by_number(numbers: Ids) -> Ids:
-    """The places of these numbers (from 0, below 2^32) in ascending order, equal ones as they stand."""
-    order = np.argsort((numbers & 0xFFFF).astype(np.uint16), kind="stable")  # by counting: numpy does so
-    if int(numbers.max(initial=0)) > 0xFFFF:
-        order = order[np.argsort((numbers[order] >> 16).astype(np.uint16), kind="stable")]
+    """The places of these numbers (from 0, below 2^31) in ascending order, equal ones as they stand."""
+    from scipy.sparse import csr_array
+
+    count, rows = len(numbers), int(numbers.max(initial=0)) + 1
+    if 8 * count < rows:
+        return np.argsort(numbers, kind="stable")
+    places = np.arange(count, dtype=np.int32)
+    marked = csr_array(
+        (np.ones(count, dtype=np.bool_), (numbers.astype(np.int32), places)), shape=(rows, count)
+    )
+    order: Ids = marked.indices.astype(np.int64)  # row by row: sorted by counting
     return order
+
+
+def places_by(numbers: Ids, count: int) -> Callable[[Ids], Ids]:
+    """Where any of these numbers are among many that are sorted, all below the count."""
+    if 8 * len(numbers) < count:  # looked for one by one
+        return lambda some: ranges_of(*(np.searchsorted(numbers, some, side) for side in ("left", "right")))
+    first = begins(numbers, count)
+    return lambda some: ranges_of(first[some], first[some + 1])
 
 
 def ranges_of(first: Ids, last: Ids) -> Ids:
@@ -149,14 +164,14 @@ class Concrete:
     """Which states can be reached, and from where each was first."""
 
     reached: Mask
-    before: Ids  # the edge by which a state was first reached; -1: a start, or not reached
+    before: Ids  # one more than the edge by which a state was first reached; 0: a start, or not reached
 
     def path(self, table: Table, goal: int) -> tuple[int, list[int]]:
         """The start and the edges that lead to a state."""
         edges: list[int] = []
         here = goal
-        while self.before[here] >= 0:
-            edges.append(int(self.before[here]))
+        while self.before[here]:
+            edges.append(int(self.before[here]) - 1)
             here = int(table.sources[edges[-1]])
         return here, edges[::-1]
 
@@ -165,16 +180,16 @@ def explore(table: Table, usable: Mask | None = None) -> Concrete:
     """All reachable states, level by level; only along usable edges if these are given."""
     edges = np.arange(len(table.sources)) if usable is None else np.flatnonzero(usable)
     edges = edges[by_number(table.sources[edges])]
-    first = begins(table.sources[edges], len(table))
+    leaving = places_by(table.sources[edges], len(table))
     reached = np.zeros(len(table), dtype=np.bool_)
-    before = np.full(len(table), -1, dtype=np.int64)
+    before = np.zeros(len(table), dtype=np.int64)
     frontier = table.starts
     reached[frontier] = True
     while frontier.size:
-        out = edges[ranges_of(first[frontier], first[frontier + 1])]
+        out = edges[leaving(frontier)]
         new = out[~reached[table.targets[out]]]
         frontier, places = np.unique(table.targets[new], return_index=True)
-        before[frontier] = new[places]
+        before[frontier] = new[places] + 1
         reached[frontier] = True
     return Concrete(reached, before)
 
