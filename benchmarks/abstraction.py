@@ -15,9 +15,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
 from statistics import median
 
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):  # before numpy is imported
@@ -25,42 +23,8 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):  # before numpy is imp
 
 from tests.studies.end_cells import abstract_states, counted_states  # noqa: E402
 
-from surefoot.studies.racetrack.abstraction import ABSTRACTIONS, Instance, starts  # noqa: E402
+from surefoot.studies.racetrack.abstraction import ABSTRACTIONS, starts  # noqa: E402
 from surefoot.studies.racetrack.abstraction_runs import DEFAULT, Run, built  # noqa: E402
-from surefoot.verdict.artifact import AbstractGraph  # noqa: E402
-from surefoot.work.budget import Budget  # noqa: E402
-
-TICKS = os.sysconf("SC_CLK_TCK")
-
-
-def used() -> float:
-    """Seconds of processor time of this process and of its children, also of those that still run."""
-    total = sum(getrusage(who).ru_utime + getrusage(who).ru_stime for who in (RUSAGE_SELF, RUSAGE_CHILDREN))
-    for task in Path("/proc/self/task").iterdir():
-        for child in (task / "children").read_text().split():
-            try:
-                fields = Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()
-            except OSError:
-                continue
-            total += (int(fields[11]) + int(fields[12])) / TICKS
-    return total
-
-
-@dataclass(frozen=True)
-class ProcessorTime(Budget):
-    """A budget of processor time."""
-
-    begun: float = 0.0
-
-    def elapsed(self) -> float:
-        return used() - self.begun
-
-    def spent(self) -> bool:
-        return self.elapsed() >= self.seconds
-
-    def remaining(self) -> float:
-        """For deadlines by the clock, which runs faster on a busy machine."""
-        return 10 * max(0.0, self.seconds - self.elapsed())
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -84,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     wrong = 0
     ratios: dict[str, list[float]] = {name: [] for name in given.configuration}
     for instance in kept:
-        own, graph = one(instance, DEFAULT, 60.0)
+        own, graph = built(instance, DEFAULT, 60.0, _silent)
         rows.append(own)
         told(own)
         wrong += not (own.finished and own.exact and own.seconds < 60)
@@ -92,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print("  the abstract states differ from those of all states")
             wrong += 1
         for name in given.configuration:
-            other, _ = one(instance, name, given.cap)
+            other, _ = built(instance, name, given.cap, _silent)
             rows.append(other)
             ratios[name].append(other.seconds / own.seconds)
             told(other, f"{ratios[name][-1]:.0f} times the default")
@@ -101,14 +65,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     longest = max(r.seconds for r in rows if r.configuration == DEFAULT)
     print(f"{len(kept)} instances, {wrong} wrong, longest {longest:.2f} s")
     if given.output is not None:
-        given.output.write_text(json.dumps([asdict(r) for r in rows], indent=1) + "\n", "utf-8")
+        given.output.write_text(json.dumps([r.facts() for r in rows], indent=1) + "\n", "utf-8")
     return 1 if wrong else 0
 
 
-def one(instance: Instance, configuration: str, cap: float) -> tuple[Run, AbstractGraph | None]:
-    begun = used()
-    made, graph = built(instance, configuration, ProcessorTime(cap, begun=begun))
-    return replace(made, seconds=used() - begun), graph
+def _silent(_: str) -> None:
+    pass
 
 
 def told(one: Run, more: str = "") -> None:

@@ -3,34 +3,44 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from surefoot.cli.commands.heatmap import abstraction_figures
 from surefoot.cli.commands.heatmap.abstraction_figures import Making, abstraction_claims, drawn_abstractions
+from surefoot.cli.commands.heatmap.stored_runs import StoredRuns, stored_runs
+from surefoot.errors import InvalidProblem
 from surefoot.report.lines import Line, LinePanel, lines_svg
-from surefoot.studies.racetrack.abstraction import ABSTRACTIONS, Instance
+from surefoot.studies.figures import Claim
+from surefoot.studies.racetrack.abstraction import ABSTRACTIONS, SAMPLE, Instance
+from surefoot.studies.racetrack.abstraction_runs import Run, of_facts, run
 
 HOW = Making((), 60.0, 1, 60.0)
-
-
-@pytest.fixture
-def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    instances = tuple(Instance(16, n, 1) for n in (30, 85, 145))
-    few = {"pa-1": replace(ABSTRACTIONS["pa-1"], instances=instances)}
-    monkeypatch.setattr(abstraction_figures, "ABSTRACTIONS", few)
-    monkeypatch.setattr(abstraction_figures, "abstraction_claims", lambda: CLAIMS)
 
 
 CLAIMS = abstraction_claims()
 
 
-@pytest.mark.usefixtures("small")
+def reduce_figures(monkeypatch: pytest.MonkeyPatch, sizes: Sequence[int], claims: Sequence[Claim]) -> None:
+    """One figure with so many predicates."""
+    few = {"pa-1": replace(ABSTRACTIONS["pa-1"], instances=tuple(Instance(16, n, 1) for n in sizes))}
+    monkeypatch.setattr(abstraction_figures, "ABSTRACTIONS", few)
+    monkeypatch.setattr(abstraction_figures, "abstraction_claims", lambda: claims)
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    reduce_figures(monkeypatch, (130, 135, 145), ())
+
+
 def test_a_figure_is_drawn_and_its_claims_are_measured(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    reduce_figures(monkeypatch, (20, 110, 145), CLAIMS)
     assert drawn_abstractions(["pa-1"], HOW, tmp_path, lambda _: None, False) == 0
     printed = capsys.readouterr().out
     assert printed.count("met    ") == printed.count("paper ") == 4
@@ -51,8 +61,68 @@ def test_other_configurations_are_capped_and_run_on_every_so_many_th(
     assert drawn_abstractions(["pa"], how, None, seen.append, True) in (0, 1)
     (figure,) = json.loads(capsys.readouterr().out)["figures"]
     others = [r for r in figure["runs"] if r["configuration"] == "pa-milp"]
-    assert [r["predicates"] for r in others] == [30]
+    assert [r["predicates"] for r in others] == [130]
     assert not others[0]["finished"]
+
+
+@pytest.mark.usefixtures("small")
+def test_what_is_stored_is_not_run_again(tmp_path: Path) -> None:
+    assert drawn_abstractions(["pa-1"], HOW, tmp_path, lambda _: None, False) == 0
+    file = tmp_path / "racetrack-abstractions.jsonl"
+    lines = file.read_text().splitlines()
+    assert len(lines) == 3
+    seen: list[str] = []
+    assert drawn_abstractions(["pa-1"], HOW, tmp_path, seen.append, False) == 0
+    assert not [line for line in seen if line.startswith("figure")]
+    file.write_text("\n".join((lines[0], lines[1].replace('"study": "', '"study": "other'), lines[2][:40])))
+    assert drawn_abstractions(["pa-1"], HOW, tmp_path, seen.append, False) == 0
+    assert len([line for line in seen if line.startswith("figure")]) == 2  # of other networks; torn
+    assert len(file.read_text().splitlines()) == 5
+    file.write_text(lines[0].replace('"states"', '"stats"') + "\n")
+    with pytest.raises(InvalidProblem, match="no run") as error:
+        stored_runs(tmp_path)
+    assert str(file) in str(error.value)
+
+
+@pytest.mark.usefixtures("small")
+def test_interrupted_it_draws_what_is_there_and_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stopped(instance: Instance, *rest: Any) -> Run:
+        if instance.predicates == 135:
+            raise KeyboardInterrupt
+        return run(instance, *rest)
+
+    monkeypatch.setattr(abstraction_figures, "run", stopped)
+    assert drawn_abstractions(["pa-1"], HOW, tmp_path, lambda _: None, False) == 130
+    assert "interrupted: 2 runs are missing" in capsys.readouterr().err
+    data = json.loads((tmp_path / "racetrack-figure-pa-1.json").read_text())
+    assert (len(data["runs"]), data["missing"], data["claims"]) == (1, 2, [])
+    monkeypatch.setattr(abstraction_figures, "run", run)
+    assert drawn_abstractions(["pa-1"], HOW, tmp_path, lambda _: None, False) == 0
+    data = json.loads((tmp_path / "racetrack-figure-pa-1.json").read_text())
+    assert (len(data["runs"]), data["missing"]) == (3, 0)
+
+
+def test_a_longer_cap_asks_again_where_nothing_ended() -> None:
+    runs = StoredRuns(None)
+    for finished, cap, again in ((True, 1.0, False), (False, 1.0, True), (False, 10.0, False)):
+        one = Run(Instance(16, 4, 1), "pa", finished, True, 5, 1, 1, 9, 0.5, 0.1, ())
+        runs.add(one, cap)
+        assert (runs.of(one.instance, "pa", 5.0) is None) is again
+        assert of_facts(json.loads(json.dumps(one.facts()))) == one
+
+
+def test_a_sample_has_every_network_and_figure_and_tells_what_is_claimed() -> None:
+    assert {i.width for i in SAMPLE} == {16, 24, 32, 64}
+    for figure in ABSTRACTIONS.values():
+        wanted = Making(("paper",), 60.0, 1, 60.0, sample=True).wanted(figure, ["native", "pa-marabou"])
+        assert len(set(wanted)) == len(wanted)
+        others = [i for i, c in wanted if c == "pa-marabou"]
+        assert len(others) >= 5
+        assert {(i, "native") for i in others} <= set(wanted)
+        sizes = {i.predicates for i, _ in wanted}
+        assert {i.predicates for i in figure.instances if i.predicates in (4, 30, 145)} <= sizes
 
 
 def test_every_claim_has_a_measure_and_a_figure() -> None:
@@ -67,3 +137,5 @@ def test_a_line_without_an_end_is_an_arrow() -> None:
     )
     assert "a &lt; b: no end within 60 at 3" in drawn
     assert drawn.count("<circle") == 2
+    alone = LinePanel("p", "x", "y", (Line("a", ((130.0, 2.0),)),))
+    assert "130</text>" in lines_svg("t", [alone])

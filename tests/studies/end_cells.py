@@ -105,7 +105,7 @@ def _moves(width: int) -> Moves:
 
 @lru_cache(maxsize=1)
 def _relation(width: int, predicates: int) -> tuple[Array, Array, tuple[Array, ...]]:
-    """Which cells drives lead to (pairs), what is in each cell (by place), and the bounds of each variable."""
+    """Which cells drives lead to (pairs), what is in each cell (by place), the bounds of each variable."""
     moves = _moves(width)
     bounds = tuple(np.sort(b) for b in _bounds(Instance(width, predicates, 1).given()).values())
     sizes = [len(b) + 1 for b in bounds]

@@ -17,6 +17,7 @@ from surefoot.cli.commands.heatmap.abstraction_figures import (
     is_abstraction,
     made_abstractions,
 )
+from surefoot.cli.commands.heatmap.stored_runs import StoredRuns
 from surefoot.cli.commands.heatmap.study_figures import (
     Sampling,
     checked_claims,
@@ -84,6 +85,7 @@ from surefoot.work.child import processor_time
               help="Of --configuration: per instance; of --table 2: per row.")  # fmt: skip
 @click.option("--every", type=click.IntRange(1), default=1, show_default=True,
               help="Of --configuration: only every so many-th instance.")  # fmt: skip
+@click.option("--sample", is_flag=True, help="Of --figure pa-…: only instances that the study names.")
 @click.option("--engine", default="statistical", show_default=True, help="Of --figure, where it samples.")
 @click.option("--eps", type=Positive(), metavar="NUMBER", help="Of --figure: half the width of an interval.")
 @click.option("--table", type=int, metavar="1|2|3", help="Make a table of the shield paper again (control).")
@@ -118,6 +120,7 @@ def study(
     configurations: tuple[str, ...],
     cap: float,
     every: int,
+    sample: bool,
     engine: str,
     eps: Fraction | None,
     table: int | None,
@@ -157,7 +160,7 @@ def study(
                 return made_degrees(only, cap, networks, size, tell, as_json)
             return made_table(table, only, networks, size, tell, as_json)
         how = Sampling(engine, {} if eps is None else {"eps": eps}, timeout, seed)
-        making = Making(configurations, cap, every, timeout)
+        making = Making(configurations, cap, every, timeout, sample or comparing)
         if wanted and name == "racetrack" and all(map(is_abstraction, wanted)):
             return drawn_abstractions(wanted, making, folder, tell, as_json)
         if wanted:
@@ -171,7 +174,10 @@ def study(
         rows = compare(loaded, decide, simulate)
         claims = checked_claims(name, how, tell)
         if name == "racetrack":
-            claims += [c for *_, found in made_abstractions(["pa"], making, tell) for c in found]
+            made = list(made_abstractions(["pa"], making, tell, StoredRuns(None)))
+            if any(len(one.runs) < one.wanted for one in made):
+                raise KeyboardInterrupt
+            claims += [claim for one in made for claim in one.claims]
     if as_json:
         told = {"claims": [claim_facts(c) for c in claims]} if claims else {}
         print(json.dumps({"study": name, "rows": [asdict(r) for r in rows], **told}, indent=1))

@@ -37,6 +37,8 @@ def _share(value: float, ends: tuple[float, float]) -> float:
 
 def ticks(low: float, high: float, *, whole: bool = False) -> tuple[float, ...]:
     """At most eight round numbers between low and high; `whole`: integers only."""
+    if low == high:
+        return (low,)
     step = 10.0 ** floor(log10(max(high - low, 1e-300)))
     while (high - low) / step < 3:
         step /= 2

@@ -30,6 +30,7 @@ FASTEST = (13, 12)  # speeds in the direction of x and of y
 RANDOM_STARTS = 1000
 SIZES = (4, *range(10, 146, 5))  # of predicate sets: one for each variable first; the last tells all apart
 STEPS = (1, *range(101, RANDOM_STARTS + 2, 100))  # numbers of starts
+OUTLINE = (4, 30, 75, 100, 125, 145)  # sizes between which numbers rise and fall
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,22 @@ class AbstractionFigure:
     across: Literal["predicates", "starts"]
     instances: tuple[Instance, ...]
     configurations: tuple[str, ...]
+
+    def outline(self) -> tuple[Instance, ...]:
+        """The instances that are enough to measure what is claimed about the figure, and its `SAMPLE`."""
+        sizes, steps = (OUTLINE, (1,)) if self.across == "predicates" else (SIZES, (1, 101, STEPS[-1]))
+        few = (i for i in self.instances if i.predicates in sizes and i.starts in steps)
+        return tuple(dict.fromkeys([*few, *(i for i in self.instances if i in SAMPLE)]))
+
+
+# What the paper's configurations are run on if not on everything: fine sets, where they end within a minute,
+# and coarse ones, from one start and from many; the quickest first.
+SAMPLE: tuple[Instance, ...] = (
+    *(Instance(width, size, 1) for size in (145, 135, 125, 75, 50) for width in WIDTHS),
+    *(Instance(16, size, 101) for size in (30, 75)),
+    *(Instance(width, 145, 101) for width in (24, 32)),
+    *(Instance(64, size, 1001) for size in (50, 125)),
+)
 
 
 def halving(low: int, high: int) -> Iterator[int]:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import nan
 from statistics import median
-from time import process_time
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from surefoot.engines.predicates import Predicates
 from surefoot.errors import Unsupported
 from surefoot.studies.racetrack.abstraction import AbstractionFigure, Instance
 from surefoot.verdict.artifact import AbstractGraph, Tests
-from surefoot.work.budget import Budget
+from surefoot.work.processor import ProcessorTime, used
 
 DEFAULT = "native"
 
@@ -34,35 +33,41 @@ class Run:
     solver_seconds: float  # of these, in solvers other than the native one
     tests: tuple[Tests, ...]
 
-
-def run(
-    instance: Instance,
-    configuration: str,
-    cap: float,
-    tell: Callable[[str], None],
-    budget: Budget | None = None,
-) -> Run:
-    """Build the reachable abstraction as a whole, unsafe or not, for at most `cap` seconds or this budget."""
-    return built(instance, configuration, budget or Budget(cap, 0, tell))[0]
+    def facts(self) -> dict[str, Any]:
+        """For JSON; `of_facts` reads it."""
+        return {**asdict(self.instance), **{k: v for k, v in asdict(self).items() if k != "instance"}}
 
 
-def built(instance: Instance, configuration: str, budget: Budget) -> tuple[Run, AbstractGraph | None]:
+def of_facts(facts: Mapping[str, Any]) -> Run:
+    instance = Instance(**{k: facts[k] for k in ("width", "predicates", "starts")})
+    rest = {k: v for k, v in facts.items() if k not in ("width", "predicates", "starts", "tests")}
+    return Run(instance, **rest, tests=tuple(Tests(**t) for t in facts["tests"]))
+
+
+def run(instance: Instance, configuration: str, cap: float, tell: Callable[[str], None]) -> Run:
+    """Build the reachable abstraction as a whole, unsafe or not, for at most `cap` processor seconds."""
+    return built(instance, configuration, cap, tell)[0]
+
+
+def built(
+    instance: Instance, configuration: str, cap: float, tell: Callable[[str], None]
+) -> tuple[Run, AbstractGraph | None]:
     """What was measured, and the abstraction itself as far as it was built."""
     problem = instance.problem()
     engine = Predicates(instance.given(), fixed=True, configuration=configuration)
     if configuration != DEFAULT and (why := engine.objection(problem)) is not None:
         raise Unsupported(why)
-    begun = process_time()
+    budget = ProcessorTime(cap, 0, tell, begun=used())
     verdict = engine.check(problem, budget)
-    own = process_time() - begun
+    seconds = budget.elapsed()
     graph = getattr(verdict, "artifact", None)
     if not isinstance(graph, AbstractGraph):
-        return Run(instance, configuration, False, False, 0, 0, 0, 0, own, 0.0, ()), None
+        return Run(instance, configuration, False, False, 0, 0, 0, 0, seconds, 0.0, ()), None
     others = sum(t.seconds for t in graph.tests if t.kind.endswith(")"))
     starts, unsafe = sum(s.start for s in graph.states), sum(s.unsafe for s in graph.states)
     sizes = (len(graph.states), starts, unsafe, len(graph.edges))
     ended = (graph.complete, graph.exact)
-    return Run(instance, configuration, *ended, *sizes, own + others, others, graph.tests), graph
+    return Run(instance, configuration, *ended, *sizes, seconds, others, graph.tests), graph
 
 
 Runs: TypeAlias = Sequence[Run]

@@ -5,18 +5,19 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib.resources import files
 from math import isfinite
 from pathlib import Path
 from typing import Any
 
+from surefoot.cli.commands.heatmap.stored_runs import StoredRuns, stored_runs
 from surefoot.cli.commands.heatmap.study_figures import claim_facts, claims_text
 from surefoot.engines.predicates.configurations import CONFIGURATIONS
 from surefoot.errors import InvalidProblem, did_you_mean
 from surefoot.report.lines import Line, LinePanel, lines_svg
 from surefoot.studies.figures import Checked, Claim, judged, read_claims
-from surefoot.studies.racetrack.abstraction import ABSTRACTIONS, AbstractionFigure, Instance
+from surefoot.studies.racetrack.abstraction import ABSTRACTIONS, SAMPLE, AbstractionFigure, Instance
 from surefoot.studies.racetrack.abstraction_runs import DEFAULT, MEASURES, PAPER, Run, known_figures, run
 
 
@@ -28,6 +29,24 @@ class Making:
     cap: float
     every: int
     seconds: float  # for an instance of the default
+    sample: bool = False  # only what the study names as enough to measure the claims
+
+    def wanted(self, figure: AbstractionFigure, several: Sequence[str]) -> list[tuple[Instance, str]]:
+        """The runs: first those of the default, then instance by instance those of the others."""
+        own = figure.outline() if self.sample else figure.instances
+        few = [i for i in SAMPLE if i in figure.instances] if self.sample else figure.instances
+        others = [c for c in several if c != DEFAULT]
+        return [(i, DEFAULT) for i in own] + [(i, c) for i in few[:: self.every] for c in others]
+
+
+@dataclass(frozen=True, slots=True)
+class MadeAbstraction:
+    """`wanted` runs, of which those in `runs` were made; claims only if all were."""
+
+    figure: AbstractionFigure
+    runs: tuple[Run, ...]
+    wanted: int
+    claims: tuple[Checked, ...]
 
 
 def is_abstraction(name: str) -> bool:
@@ -37,56 +56,71 @@ def is_abstraction(name: str) -> bool:
 def drawn_abstractions(
     names: Sequence[str], how: Making, folder: Path | None, tell: Callable[[str], None], as_json: bool
 ) -> int:
-    """Run every instance once, draw, and measure what the paper claims. Exit 1 if a claim is not met."""
-    documents, checked = [], []
-    for figure, runs, claims in made_abstractions(names, how, tell):
-        checked += claims
-        documents.append({"figure": figure.name, "title": figure.title, "runs": list(map(_facts, runs))})
-        if folder is not None:
-            folder.mkdir(parents=True, exist_ok=True)
+    """Run every instance once, draw, and measure what the paper claims. Exit 1 if a claim is not met.
+
+    Exit 130 if it was interrupted: what is there is drawn. With a folder the next time goes on from there.
+    """
+    documents, checked, missing = [], list[Checked](), 0
+    for made in made_abstractions(names, how, tell, stored_runs(folder)):
+        figure, runs = made.figure, made.runs
+        checked += made.claims
+        missing += made.wanted - len(runs)
+        documents.append({"figure": figure.name, "title": figure.title, "runs": [r.facts() for r in runs]})
+        if folder is not None and runs:
             stem = folder / f"racetrack-figure-{figure.name}"
             stem.with_suffix(".svg").write_text(picture(figure, runs), "utf-8")
             data = {
                 "schema": 1,
                 "kind": "abstractions",
                 **documents[-1],
-                "claims": list(map(_claim, claims)),
+                "missing": made.wanted - len(runs),
+                "claims": list(map(_claim, made.claims)),
             }
             stem.with_suffix(".json").write_text(json.dumps(data, indent=1) + "\n", "utf-8")
             print(f"written: {stem}.svg, .json", file=sys.stderr)
-        elif not as_json:
+        elif not as_json and folder is None:
             print(_table(figure, runs))
     if as_json:
         told = {"study": "racetrack", "figures": documents, "claims": list(map(_claim, checked))}
-        print(json.dumps(told, indent=1))
-    else:
+        print(json.dumps({**told, "missing": missing}, indent=1))
+    elif checked:
         print(claims_text(checked))
+    if missing:
+        rest = (
+            "run it again with the same --folder to go on" if folder else "use --folder to keep what is made"
+        )
+        print(f"interrupted: {missing} runs are missing; {rest}", file=sys.stderr)
+        return 130
     return 0 if all(c.met for c in checked) else 1
 
 
 def made_abstractions(
-    names: Sequence[str], how: Making, tell: Callable[[str], None]
-) -> Iterator[tuple[AbstractionFigure, list[Run], list[Checked]]]:
-    """The named figures; an instance that occurs in several is run once."""
-    known: dict[tuple[Instance, str], Run] = {}
+    names: Sequence[str], how: Making, tell: Callable[[str], None], stored: StoredRuns
+) -> Iterator[MadeAbstraction]:
+    """The named figures; an instance that occurs in several is run once. Interrupted: as far as it came."""
     claims = abstraction_claims()
+    interrupted = False
     for name in list(ABSTRACTIONS) if "pa" in names else names:
         if name not in ABSTRACTIONS:
             raise InvalidProblem(f"there is no figure `{name}`", fix=did_you_mean(name, ABSTRACTIONS))
         figure = ABSTRACTIONS[name]
         several = _configurations(figure, how)
+        wanted = how.wanted(figure, several)
         runs: list[Run] = []
-        for place, instance in enumerate(figure.instances):
-            for configuration in several:
-                if configuration != DEFAULT and place % how.every:
-                    continue
-                key = (instance, configuration)
-                if key not in known:
-                    tell(f"figure {name}: {_shown(instance)}, {configuration}")
-                    cap = how.seconds if configuration == DEFAULT else how.cap
-                    known[key] = run(instance, configuration, cap, tell)
-                runs.append(known[key])
-        yield figure, runs, _checked(claims, figure, runs, set(figure.configurations) <= set(several))
+        for instance, configuration in wanted:
+            cap = how.seconds if configuration == DEFAULT else how.cap
+            one = stored.of(instance, configuration, cap)
+            if one is None and not interrupted:
+                tell(f"figure {name}: {_shown(instance)}, {configuration}")
+                try:
+                    one = run(instance, configuration, cap, tell)
+                    stored.add(one, cap)
+                except KeyboardInterrupt:
+                    interrupted = True
+            runs += [] if one is None else [one]
+        all_there = set(figure.configurations) <= set(several)
+        told = _checked(claims, figure, runs, all_there) if len(runs) == len(wanted) else []
+        yield MadeAbstraction(figure, tuple(runs), len(wanted), tuple(told))
 
 
 def _configurations(figure: AbstractionFigure, how: Making) -> list[str]:
@@ -119,10 +153,6 @@ def _claim(checked: Checked) -> dict[str, Any]:
 
 def _shown(instance: Instance) -> str:
     return f"network {instance.width}, {instance.predicates} predicates, {instance.starts} starts"
-
-
-def _facts(one: Run) -> dict[str, Any]:
-    return {**asdict(one.instance), **{k: v for k, v in asdict(one).items() if k != "instance"}}
 
 
 def _table(figure: AbstractionFigure, runs: Sequence[Run]) -> str:
@@ -169,6 +199,7 @@ def _lines(runs: Sequence[Run], figure: AbstractionFigure, what: str) -> tuple[L
         label = f"{width}" if over == "predicates" else f"{width}, {fixed} predicates"
         label += "" if configuration == DEFAULT else f", {configuration}"
         place = [(float(getattr(r.instance, over)), float(getattr(r, what)), r.finished) for r in group]
+        place.sort()
         done = tuple((x, y) for x, y, finished in place if finished)
         late = tuple((x, y) for x, y, finished in place if not finished) if what == "seconds" else ()
         colour, dash = widths.index((width, fixed)), names.index(configuration)

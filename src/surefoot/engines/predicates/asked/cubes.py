@@ -26,6 +26,7 @@ MOST_TRIED = 8 * MOST  # comparisons that are met with one another on the way to
 MOST_QUOTIENTS = 64  # of a division
 Ends: TypeAlias = tuple[Fraction | None, Fraction | None]
 Cases: TypeAlias = list[tuple[Formula, Linear]]
+Side: TypeAlias = tuple[tuple[tuple[str, int, int], ...], tuple[int, int] | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,13 +283,44 @@ def joined(first: Cube, second: Cube, kinds: Kinds) -> Cube | None:
         if low is not below or high is not above:
             box[name] = (low, high)
             changed.add(name)
-    old = set(first.rows) if second.rows else ()
-    new = tuple(row for row in dict.fromkeys(second.rows) if row not in old)
-    made = Cube(box, first.rows + new)
+    rows, new = first.rows, list[Atom]()
+    if second.rows:
+        kept = {_side(row): row for row in first.rows}
+        for row in second.rows:
+            side = _side(row)
+            if side not in kept or _tighter(row, kept[side]):
+                kept[side] = row
+                new.append(row)
+        if any(_apart(row, kept) for row in new):
+            return None
+        rows = tuple(kept.values())
+    made = Cube(box, rows)
     doubtful = (
         [r for r in first.rows if any(n in changed for n, _ in r.linear.coefficients)] if changed else []
     )
     return None if any(_impossible(row, made, kinds) for row in (*new, *doubtful)) else made
+
+
+def _side(row: Atom) -> Side:
+    """What a row bounds from above: of two rows with the same side one says all. Equations are apart."""
+    names = tuple((n, c.numerator, c.denominator) for n, c in row.linear.coefficients)
+    end = row.linear.constant
+    return names, (end.numerator, end.denominator) if row.relation is Relation.EQ else None
+
+
+def _tighter(row: Atom, other: Atom) -> bool:
+    end, limit = row.linear.constant, other.linear.constant
+    return end > limit or (end == limit and (row.relation, other.relation) == (Relation.LT, Relation.LE))
+
+
+def _apart(row: Atom, rows: Mapping[Side, Atom]) -> bool:
+    """Does another row bound the same quantity from below, above the bound of this row?"""
+    names, end = _side(row)
+    other = rows.get((tuple((n, -above, below) for n, above, below in names), None))
+    if other is None or end is not None:
+        return False
+    gap = row.linear.constant + other.linear.constant
+    return gap > 0 or (gap == 0 and Relation.LT in (row.relation, other.relation))
 
 
 def _beyond(low: Fraction | None, high: Fraction | None, kind: Scalar) -> bool:

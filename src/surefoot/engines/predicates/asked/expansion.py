@@ -90,8 +90,9 @@ class Expansion:
 
     def add(self, new: Predicate) -> None:
         """One more predicate; the points that were found are put in their new places."""
-        self.earlier.append((len(self.predicates), self.known))
-        self.known = {}
+        if self.known:
+            self.earlier.append((len(self.predicates), self.known))
+            self.known = {}
         self.predicates.append(new)
         several = [w for group in self.witnesses.values() for w in group]
         self.witnesses = {}

@@ -86,7 +86,11 @@ def predicate(dynamics: Dynamics, shown: Term, condition: Term) -> Predicate:
 
 
 def satisfies(point: Point, cube: Cube) -> bool:
-    return all(holds(_value(atom.linear, point), atom.relation) for atom in atoms_of(cube))
+    inside = all(
+        (low is None or low <= point[name]) and (high is None or point[name] <= high)
+        for name, (low, high) in cube.box.items()
+    )
+    return inside and all(holds(_value(row.linear, point), row.relation) for row in cube.rows)
 
 
 def _value(linear: Linear, point: Point) -> Fraction:

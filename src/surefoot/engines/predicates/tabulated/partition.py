@@ -198,9 +198,8 @@ def sure(table: Table, labels: NDArray[np.int64]) -> Mask:
     """Edges of states in which only one action is possible: rounding does not matter there."""
     if not table.steps.size:
         return np.zeros(0, dtype=np.bool_)
-    own = labels[table.steps]
-    least, most = np.full(len(table), int(labels.max())), np.zeros(len(table), dtype=np.int64)
-    np.minimum.at(least, table.sources, own)
-    np.maximum.at(most, table.sources, own)
-    single: Mask = (least == most)[table.sources]
-    return single
+    own, some = labels[table.steps], np.zeros(len(table), dtype=np.int64)
+    some[table.sources] = own  # of several edges, that of one
+    several = np.zeros(len(table), dtype=np.bool_)
+    several[table.sources[own != some[table.sources]]] = True
+    return ~several[table.sources]
