@@ -285,12 +285,12 @@ def joined(first: Cube, second: Cube, kinds: Kinds) -> Cube | None:
             changed.add(name)
     rows, new = first.rows, list[Atom]()
     if second.rows:
-        kept = {_side(row): row for row in first.rows}
-        for row in second.rows:
+        kept: dict[Side, Atom] = {}
+        for number, row in enumerate((*first.rows, *second.rows)):
             side = _side(row)
             if side not in kept or _tighter(row, kept[side]):
                 kept[side] = row
-                new.append(row)
+                new += [row] if number >= len(first.rows) else []
         if any(_apart(row, kept) for row in new):
             return None
         rows = tuple(kept.values())
