@@ -4,9 +4,9 @@
 
 Without PROBLEM: the fifteen benchmarks of the shield paper. How C, Python and networks are timed:
 `surefoot.cli.commands.shield.paper.overhead`. The wrapper is what `Shielded` adds to a step of an environment
-that does nothing. `library`: the C step loaded into Python (`surefoot.integrations.native`), alone and wrapped.
-Networks are those of the folder, else the shipped ones. Where the paper's network is not public, one of its
-size with random weights is timed (`random`): its time does not depend on its numbers.
+that does nothing. `library`: the C step loaded into Python (`surefoot.integrations.native`), alone and
+wrapped. Networks are those of the folder, else the shipped ones. Where the paper's network is not public, one
+of its size with random weights is timed (`random`): its time does not depend on its numbers.
 """
 
 from __future__ import annotations
