@@ -1,8 +1,10 @@
 """Algorithm 2 of Zhu et al. (PLDI 2019): rules with closed sets, added until they cover the starts.
 
-A part of the starts that no set covers yet is taken, a rule is synthesised for it and a set that contains the
-whole part is looked for; if there is none, the part is halved. A set that was found for one part is tried for
-the others first. What is covered is decided exactly, by proofs.
+A start that no set contains yet is searched (line 4), and a region around it is taken, at first all that is
+still open (5 to 8). For the region a rule is synthesised (9) and a set that contains it is looked for (10).
+If there is none, the region is made half as wide (12); else what is left of the starts is open (14). Where no
+start outside of the sets is met, parts are halved until proofs show which set contains them: what is covered
+is decided exactly (3). A region that has become tiny is given up.
 """
 
 from __future__ import annotations
@@ -10,7 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from itertools import chain, islice
+from functools import cache
+from itertools import islice
+
+import numpy as np
 
 from surefoot.encode.barrier import System
 from surefoot.engines.barrier.closed import ClosedSet, Unproved, covering
@@ -19,16 +24,23 @@ from surefoot.engines.barrier.plane import plane
 from surefoot.engines.barrier.search import search
 from surefoot.engines.shield.around import is_obstructed, ways
 from surefoot.engines.shield.combination import combinations, distance
-from surefoot.engines.shield.gains import Candidate, Oracle, Range, cost, fails, gains, improved
+from surefoot.engines.shield.gains import Candidate, Floats, Oracle, Range, cost, fails, gains, improved
 from surefoot.engines.shield.linear import furthest_inside
 from surefoot.engines.shield.lost import lost_parts
+from surefoot.engines.shield.region import (
+    Box,
+    halved,
+    region_around,
+    shaved,
+    uncovered_start,
+    widest,
+    without,
+)
 from surefoot.problem.term import Term
 from surefoot.query.polynomial import Monomial
 from surefoot.work.budget import Budget
 
-Box = tuple[Range, ...]
-SMALLEST = Fraction(1, 64)  # of the starts, in each variable
-SLICE = Fraction(1, 512)  # of the starts: how much is given up around starts that are lost
+SMALLEST = Fraction(1, 64)  # of the starts: regions and parts are not made smaller
 CANDIDATES = 6  # for one part
 MOST_LOST = 200  # uncovered parts that are looked at for starts that are lost
 
@@ -84,7 +96,8 @@ def synthesise(system: System, sought: Sought, shapes: tuple[Shape, ...], budget
     refused = [too_large(len(system.variables), shape) for shape in shapes]
     if refused and all(refused):
         return Synthesis((), (system.initial,), refused[0] or "")
-    work = _Work(system, sought, shapes, budget, [system.initial])
+    generator = np.random.default_rng(budget.seed)
+    work = _Work(system, sought, shapes, budget, [system.initial], generator)
     interrupted = False
     try:
         while work.open_parts:
@@ -103,52 +116,93 @@ class _Work:
     shapes: tuple[Shape, ...]
     budget: Budget
     open_parts: list[Box]
+    generator: np.random.Generator
     branches: list[Branch] = field(default_factory=list)
     uncovered: list[Box] = field(default_factory=list)
     trouble: str = ""
 
     def next_part(self) -> None:
-        """Cover the first open part, or halve it, or give it up."""
+        """Cover the first open part, or a region of it, or cut it, or give it up."""
         system, part, budget = self.system, self.open_parts[0], self.budget
-        share = _volume_of([*self.open_parts, *self.uncovered], system)
-        budget.progress(f"shield: {len(self.branches)} rules, {float(1 - share):.1%} of the starts covered")
-        found: Branch | str = "the time is over"
-        if not budget.spent():
-            if (again := _extended(system, self.branches, part, budget)) is not None:
-                self.branches[again[0]] = again[1]
-                self.open_parts.pop(0)
+        self._tell(Fraction(1))
+        if budget.spent():
+            self.trouble = "the time is over"
+            self._replace([], given_up=part)
+            return
+        start = uncovered_start(system, [b.set for b in self.branches], part, self.generator)
+        if start is None:
+            self._decide_cover(part)
+            return
+        lost = lost_parts(system, part)
+        if lost:
+            self._shave(part, lost[0])
+            return
+        several = None if self.sought.sketch else _around(system, part, self.shapes, budget)
+        if several is not None:
+            self.branches += several
+            self._replace([])
+            return
+        self._cover_around(start, part)
+
+    def _cover_around(self, start: Floats, part: Box) -> None:
+        """Lines 5 to 17: smaller and smaller regions around a start, until one has a rule with a set."""
+        system, radius, region = self.system, Fraction(1), part
+        while True:
+            found = _rule(system, region, self.sought, self.shapes, self.budget)
+            if isinstance(found, Branch):
+                self.branches.append(found)
+                self._replace(without(part, region))
                 return
-            lost = lost_parts(system, part)
-            if lost:
-                self._shave(part, lost[0])
+            self.trouble = found
+            if self.budget.spent():
+                self._replace([], given_up=part)
                 return
-            several = None if self.sought.sketch else _around(system, part, self.shapes, budget)
-            if several is not None:
-                self.branches += several
-                self.open_parts.pop(0)
+            if radius <= SMALLEST or widest(region, system.initial)[0] <= SMALLEST:
+                self._replace(without(part, region), given_up=region)
                 return
-            found = _rule(system, part, self.sought, self.shapes, budget)
+            before = region
+            while region == before:
+                radius /= 2
+                region = region_around(start, radius, part, system.initial)
+            self._tell(radius)
+
+    def _decide_cover(self, part: Box) -> None:
+        """No start of the part was met outside of all sets: show that one contains it, or cut it."""
+        again = _extended(self.system, self.branches, part, self.budget)
+        if again is not None:
+            self.branches[again[0]] = again[1]
+            self._replace([])
+            return
+        share, place = widest(part, self.system.initial)
+        if share > SMALLEST:
+            self._replace(halved(part, place))
+            return
+        found = _rule(self.system, part, self.sought, self.shapes, self.budget)
         if isinstance(found, Branch):
             self.branches.append(found)
-            self.open_parts.pop(0)
-            return
-        self.trouble = found
-        halves = None if budget.spent() else _halved(part, system.initial)
-        self.open_parts.pop(0)
-        if halves is None:
-            self.uncovered.append(part)
+            self._replace([])
         else:
-            self.open_parts += halves
+            self.trouble = found
+            self._replace([], given_up=part)
+
+    def _replace(self, parts: Sequence[Box], given_up: Box | None = None) -> None:
+        """Put these in the place of the first open part."""
+        self.open_parts = [*parts, *self.open_parts[1:]]
+        self.uncovered += [] if given_up is None else [given_up]
+
+    def _tell(self, radius: Fraction) -> None:
+        share = _volume_of([*self.open_parts, *self.uncovered], self.system)
+        told = f"shield: {len(self.branches)} rules, {float(1 - share):.1%} of the starts covered"
+        self.budget.progress(told if radius == 1 else f"{told}, radius {float(radius):.3g} of the starts")
 
     def _shave(self, part: Box, lost: Box) -> None:
         """Cut a thin slice with lost starts off, so that no rule is looked for where there is none."""
-        self.open_parts.pop(0)
-        cut = _shaved(part, lost, self.system.initial)
+        cut = shaved(part, lost, self.system.initial)
         if cut is None:
             self.trouble = "no control can save some of the starts"
-            self.uncovered.append(part)
+            self._replace([], given_up=part)
         else:
-            self.open_parts = [*cut, *self.open_parts]
+            self._replace(cut)
 
 
 def _volume_of(boxes: Sequence[Box], system: System) -> Fraction:
@@ -160,10 +214,11 @@ def _rule(
 ) -> Branch | str:
     """The random search is the last resort: it takes longer than proofs of a higher degree."""
     trouble = ""
+    made = cache(lambda: tuple(sought.found(system, part, budget)))  # both ways begin with the same ones
     for candidates in (_candidates, _searched):
         tried: list[Candidate] = []
         for shape in shapes:
-            for rule in tuple(tried) or candidates(system, part, sought, budget):
+            for rule in tuple(tried) or candidates(system, part, sought, made, budget):
                 if budget.spent():
                     return trouble or "the time is over"
                 if shape == shapes[0]:
@@ -194,20 +249,28 @@ def _around(system: System, part: Box, shapes: tuple[Shape, ...], budget: Budget
     return None
 
 
-def _candidates(system: System, part: Box, sought: Sought, budget: Budget) -> Iterator[Candidate]:
+def _candidates(
+    system: System, part: Box, sought: Sought, made: Callable[[], tuple[Candidate, ...]], budget: Budget
+) -> Iterator[Candidate]:
     """Rules without a simulated unsafe run, made one by one as they are needed."""
-    others = chain(sought.warm, sought.found(system, part, budget))
-    safe = (rule for rule in others if not budget.spent() and not fails(system, rule, part))
+
+    def others() -> Iterator[Candidate]:
+        yield from sought.warm
+        yield from made()
+
+    safe = (rule for rule in others() if not budget.spent() and not fails(system, rule, part))
     yield from islice(safe, CANDIDATES)
     inside = None if sought.sketch or budget.spent() else furthest_inside(system, part, budget)
     if inside is not None and not fails(system, inside, part):
         yield inside
 
 
-def _searched(system: System, part: Box, sought: Sought, budget: Budget) -> Iterator[Candidate]:
+def _searched(
+    system: System, part: Box, sought: Sought, made: Callable[[], tuple[Candidate, ...]], budget: Budget
+) -> Iterator[Candidate]:
     """What Algorithm 1's random search makes of the best rule, and of those that were given."""
     price = sought.price(system, part)
-    for rule in chain(islice(sought.found(system, part, budget), 1), sought.warm):
+    for rule in (*made()[:1], *sought.warm):
         if not budget.spent() and not fails(system, better := improved(rule, price, budget), part):
             yield better
 
@@ -223,31 +286,3 @@ def _extended(
         except Unproved:
             continue
     return None
-
-
-def _shaved(part: Box, lost: Box, starts: Sequence[Range]) -> list[Box] | None:
-    """What is left, and a slice around the lost piece; None: the part is such a slice on all sides."""
-    for i, ((low, high), (at, until), (a, b)) in enumerate(zip(part, lost, starts, strict=True)):
-        slice_ = (b - a) * SLICE
-        if at != until or high - low <= slice_:
-            continue
-        where = Fraction(float(high - slice_ if at == high else low + slice_))
-        if low < where < high:
-            halves = [(*part[:i], ends, *part[i + 1 :]) for ends in ((low, where), (where, high))]
-            return halves if at == high else halves[::-1]
-    return None
-
-
-def _halved(part: Box, starts: Sequence[Range]) -> list[Box] | None:
-    """In the variable in which the part is the largest share of the starts; None: it is small enough."""
-    shares = [
-        (high - low) / (b - a) if b > a else Fraction(0)
-        for (low, high), (a, b) in zip(part, starts, strict=True)
-    ]
-    widest = max(range(len(shares)), key=lambda i: shares[i])
-    if shares[widest] <= SMALLEST:
-        return None
-    low, high = part[widest]
-    middle = Fraction(float((low + high) / 2))
-    first = (*part[:widest], (low, middle), *part[widest + 1 :])
-    return [first, (*part[:widest], (middle, high), *part[widest + 1 :])]

@@ -16,7 +16,7 @@ from surefoot.cli.stored_json import read_json
 from surefoot.compile.source import Example, Guard, c_source, guard_of, python_source
 from surefoot.encode.barrier import System, system_of
 from surefoot.engines.barrier.find import Shape
-from surefoot.engines.shield.oracle import oracle_of
+from surefoot.engines.shield.campaign.oracle import oracle_of
 from surefoot.engines.shield.program import evidence, program, shielded
 from surefoot.engines.shield.recheck import OldRule, Rechecked, recheck
 from surefoot.engines.shield.sketch import HIGHEST_INVARIANT, HIGHEST_RULE, read_sketch

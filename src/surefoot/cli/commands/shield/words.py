@@ -8,7 +8,8 @@ from typing import Any
 
 from surefoot.cli.commands.shield.made import Made, Sketches, shown_share
 from surefoot.encode.barrier import polynomial_of
-from surefoot.engines.shield.synthesis import Box, Branch
+from surefoot.engines.shield.region import Box
+from surefoot.engines.shield.synthesis import Branch
 from surefoot.problem.policy import ShieldedPolicy
 from surefoot.problem.show import show, show_property
 from surefoot.problem.term import Term
