@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from itertools import groupby
 from math import ceil, floor
 
@@ -42,8 +43,13 @@ class Auxiliaries:
         self.quantities: list[Quantity] = []
         self.constraints: list[Term] = []
         self.truths = frozenset(q.name for q in original if isinstance(q.kind, Bool))
-        self._box = declared(original)
+        self._original = original
         self._whole = set(whole_names(original))
+
+    @cached_property
+    def _box(self) -> dict[str, Interval]:
+        """Bounds by name; most queries need no auxiliary and never ask for them."""
+        return declared(self._original)
 
     def interval(self, linear: Linear) -> Interval:
         return interval(linear, self._box)

@@ -45,7 +45,8 @@ def declared(quantities: Iterable[Quantity]) -> dict[str, Interval]:
 @lru_cache(1 << 12)  # the same bounds occur again and again
 def float32_near(value: Fraction, up: bool) -> Fraction:
     """The nearest float32 number on that side of a value (itself if it is one, the largest at the end)."""
-    near = _finite_float32(value)
+    # Rounded twice it is one of the two neighbours of the value, if not the nearest.
+    near = np.float32(float(value)) if _is_moderate(value) else _finite_float32(value)
     exact = Fraction(float(near))
     if exact < value if up else exact > value:
         beyond = np.nextafter(near, np.float32(np.inf if up else -np.inf))
@@ -70,10 +71,15 @@ def _finite_float32(value: Fraction) -> np.float32:
 
 def _is_float32(value: Fraction) -> bool:
     """Whether a value is a float32 number itself, at a glance: a double with few digits."""
-    if value.denominator > _SMALL or abs(value.numerator) > _SMALL:
+    if not _is_moderate(value):
         return False
     near = float(value)
     return float(np.float32(near)) == near and near.as_integer_ratio() == (value.numerator, value.denominator)
+
+
+def _is_moderate(value: Fraction) -> bool:
+    """Whether float32 holds numbers of this size with all its digits."""
+    return value.denominator <= _SMALL and abs(value.numerator) <= _SMALL
 
 
 def whole_names(quantities: Iterable[Quantity]) -> frozenset[str]:

@@ -123,6 +123,8 @@ def holds(value: Fraction, relation: Relation) -> bool:
 
 def sharpen(formula: Formula, whole: frozenset[str]) -> Formula:
     """The same formula with comparisons of whole numbers made as tight as they are: 2x < 5 becomes x <= 2."""
+    if not whole:
+        return formula
     match formula:
         case All(parts):
             return all_of(sharpen(p, whole) for p in parts)

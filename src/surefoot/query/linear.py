@@ -44,7 +44,10 @@ def variable(name: str) -> Linear:
 
 def plus(left: Linear, right: Linear) -> Linear:
     if right.is_constant():
-        return Linear(left.coefficients, left.constant + right.constant)
+        total_constant = left.constant + right.constant if left.constant else right.constant
+        return Linear(left.coefficients, total_constant)
+    if left.is_constant() and not left.constant:
+        return right
     total = dict(left.coefficients)
     for name, coefficient in right.coefficients:
         total[name] = total[name] + coefficient if name in total else coefficient
@@ -58,12 +61,16 @@ def scaled(linear: Linear, factor: Fraction) -> Linear:
     if factor == 1:
         return linear
     if factor == -1:
-        return Linear(tuple((n, -c) for n, c in linear.coefficients), -linear.constant)
+        return _opposite(linear)
     return Linear(tuple((n, c * factor) for n, c in linear.coefficients), linear.constant * factor)
 
 
 def minus(left: Linear, right: Linear) -> Linear:
-    return plus(left, scaled(right, _MINUS_ONE))
+    return plus(left, _opposite(right))
+
+
+def _opposite(linear: Linear) -> Linear:
+    return Linear(tuple((n, -c) for n, c in linear.coefficients), -linear.constant)
 
 
 def as_term(linear: Linear) -> Term:

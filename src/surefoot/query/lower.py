@@ -214,8 +214,10 @@ def _implies(lowering: Lowering, term: Apply, wanted: bool) -> Term:
 
 
 def _compare(lowering: Lowering, term: Apply, wanted: bool) -> Term:
-    left, right = (lowering.number(a) for a in term.args)
     plain = all(isinstance(a, Var | Const) for a in term.args)
+    if plain and wanted and not any(map(lowering.is_truth, term.args)):
+        return term
+    left, right = (lowering.number(a) for a in term.args)
     holds = term if plain else Apply(term.op, (as_term(left.linear), as_term(right.linear)))
     if wanted and left.defined is TRUE and right.defined is TRUE:
         return holds

@@ -21,6 +21,7 @@ from surefoot.problem.network import (
     Pick,
     frozen_indices,
 )
+from surefoot.problem.term import Var
 from surefoot.query.bounds import Interval, intersect, interval, is_empty, simplify, whole_names
 from surefoot.query.formula import All, AnyOf, Atom, Formula, Relation, all_of, any_of, holds
 from surefoot.query.linear import Linear, as_term, constant, linearise, minus, plus, variable
@@ -72,8 +73,7 @@ def compile_query(
     placed = []
     single = _float32_names(query)
     for call in calls:
-        terms = tuple(as_term(substituted(linearise(t), columns)) for t in call.inputs)
-        placed.append(replace(call, inputs=terms))
+        placed.append(_substituted_call(call, columns))
         bound_outputs(placed[-1], room, single)
         columns |= _slack_inputs(call, inputs, room)
     if literal and (why := inexpressible(query, placed, box, room)) is not None:
@@ -106,10 +106,7 @@ def _with_slack(call: NetworkCall) -> NetworkCall:
 
 def _ordered(calls: Sequence[NetworkCall], known: Dependence) -> list[NetworkCall]:
     """The calls with defined names replaced, each after those whose outputs it reads."""
-    waiting = [
-        replace(c, inputs=tuple(as_term(substituted(linearise(t), known.defined)) for t in c.inputs))
-        for c in calls
-    ]
+    waiting = [_substituted_call(c, known.defined) for c in calls]
     missing = {name for c in waiting for name in c.outputs}
     ordered: list[NetworkCall] = []
     while waiting:
@@ -120,6 +117,13 @@ def _ordered(calls: Sequence[NetworkCall], known: Dependence) -> list[NetworkCal
         waiting = [c for c in waiting if missing & _mentioned(c)]
         missing -= {name for c in ready for name in c.outputs}
     return ordered
+
+
+def _substituted_call(call: NetworkCall, values: Mapping[str, Linear]) -> NetworkCall:
+    """The call with these names replaced in its inputs."""
+    if not values and all(isinstance(t, Var) for t in call.inputs):
+        return call
+    return replace(call, inputs=tuple(as_term(substituted(linearise(t), values)) for t in call.inputs))
 
 
 def _mentioned(call: NetworkCall) -> set[str]:
@@ -285,6 +289,8 @@ def _magnitude(bounds: Interval) -> Fraction:
 
 def _with_errors(plumbing: _Plumbing) -> list[Node]:
     """The nodes for the final inputs: the errors of representation come last."""
+    if not plumbing.errors:
+        return plumbing.nodes
     nodes, inputs, count = list(plumbing.nodes), len(plumbing.inputs), len(plumbing.errors)
     for number, inexact in plumbing.pending:
         node = nodes[number]

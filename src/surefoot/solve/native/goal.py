@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.network.outward import Array
-from surefoot.query.bounds import Interval, interval
+from surefoot.query.bounds import interval
+from surefoot.query.linear import Linear
 from surefoot.solve.native.bounding.substitute import Bounded
 from surefoot.solve.native.problem import Compiled, Mask, Opposed, conjunctions, opposed
 
@@ -20,33 +21,46 @@ MOST = 64  # conjunctions that a formula is multiplied out to
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Goal:
-    """Row j says atom j <= 0; the rows after the atoms are the negatives of equalities."""
+    """A row for each atom that counts says that it is <= 0; after these the negatives of equalities."""
 
     sets: tuple[tuple[int, ...], ...]
     rows: Array
+    atoms: NDArray[np.intp]  # of each row
+    direct: int  # rows that are no negatives
     of_set: tuple[NDArray[np.intp], ...]  # the rows that have to be <= 0 for each set
     opposed: dict[tuple[int, ...], Opposed]  # sets left out: one or two of their atoms hold nowhere
 
 
-def goal(problem: Compiled, whole: Bounded) -> Goal:
-    """The sets of the formula, without atoms that hold everywhere in the box; `whole`: its bounds."""
-    ranges = _ranges(problem)
-    sure = _sure(problem, whole) | _exactly_sure(problem, ranges)
+def goal(problem: Compiled, whole: Bounded, every_atom: bool) -> Goal:
+    """The sets of the formula, without atoms that hold everywhere in the box; `whole`: its bounds.
+
+    `every_atom`: with rows also for atoms that are in no set.
+    """
+    signs = _signs(problem)
+    sure = _exactly_sure(problem, signs)
+    sure |= _sure(problem, whole, [j for j in range(len(problem.strict)) if j not in sure])
     found = (tuple(j for j in several if j not in sure) for several in conjunctions(problem.tree, MOST))
     every = _least(tuple(dict.fromkeys(found)))
     refuted = {
-        several: _exactly_false(problem, ranges, several) or opposed(problem, several) for several in every
+        several: _exactly_false(problem, signs, several) or opposed(problem, several) for several in every
     }
     pairs = {several: pair for several, pair in refuted.items() if pair is not None}
     sets = tuple(several for several in every if several not in pairs)
-    count, both = len(problem.strict), np.flatnonzero(problem.equal)
-    mirrored = {int(j): count + i for i, j in enumerate(both)}
-    rows = np.concatenate([np.eye(count), -np.eye(count)[both]])
+    count = len(problem.strict)
+    named = range(count) if every_atom else sorted({j for several in sets for j in several})
+    both = [j for j in named if problem.equal[j]]
+    place = {j: i for i, j in enumerate(named)}
+    mirrored = {j: len(place) + i for i, j in enumerate(both)}
+    atoms = np.array([*named, *both], dtype=np.intp)
+    rows = np.zeros((atoms.size, count))
+    rows[np.arange(atoms.size), atoms] = [1.0] * len(place) + [-1.0] * len(both)
     of_set = tuple(
-        np.array([*several, *(mirrored[j] for j in several if j in mirrored)], dtype=np.intp)
+        np.array(
+            [*(place[j] for j in several), *(mirrored[j] for j in several if j in mirrored)], dtype=np.intp
+        )
         for several in sets
     )
-    return Goal(sets, rows, of_set, pairs)
+    return Goal(sets, rows, atoms, len(place), of_set, pairs)
 
 
 def _least(sets: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]:
@@ -55,49 +69,91 @@ def _least(sets: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]:
     return tuple(several for several, own in zip(sets, bare, strict=True) if not any(b < own for b in bare))
 
 
-def _sure(problem: Compiled, whole: Bounded) -> frozenset[int]:
-    least = whole.least(-np.eye(len(problem.strict)))[1][0]
-    holds = np.where(problem.strict, least > 0, least >= 0) & ~problem.equal
-    return frozenset(np.flatnonzero(holds).tolist())
+def _sure(problem: Compiled, whole: Bounded, some: Sequence[int]) -> frozenset[int]:
+    """Those of some atoms that bounds show to hold everywhere."""
+    rows = np.zeros((len(some), len(problem.strict)))
+    rows[np.arange(len(some)), some] = -1.0
+    least = whole.least(rows)[1][0].tolist() if some else []
+    holds = (
+        j for j, room in zip(some, least, strict=True) if (room > 0 if problem.strict[j] else room >= 0)
+    )
+    return frozenset(j for j in holds if not problem.equal[j])
 
 
-def _ranges(problem: Compiled) -> list[Interval]:
-    """The exact range of every atom over inputs alone: floats miss what just holds, or just does not."""
-    outputs = {name for call in problem.calls for name in call.outputs}
+def _signs(problem: Compiled) -> list[tuple[int, int] | None]:
+    """The signs of the ends of the exact range of every atom over inputs alone; None for the others.
+
+    Floats miss what just holds, or just does not.
+    """
     box = dict(zip(problem.names, problem.exact, strict=True))
     return [
-        (None, None) if any(name in outputs for name, _ in form.coefficients) else interval(form, box)
+        _signs_of(form, box) if all(name in box for name, _ in form.coefficients) else None
         for form in problem.forms
     ]
 
 
-def _exactly_sure(problem: Compiled, ranges: Sequence[Interval]) -> frozenset[int]:
+def _signs_of(form: Linear, box: Mapping[str, tuple[Fraction, Fraction]]) -> tuple[int, int]:
+    if len(form.coefficients) != 1:
+        least, most = interval(form, box)
+        assert least is not None
+        assert most is not None
+        return _sign(least), _sign(most)
+    [(name, factor)] = form.coefficients
+    ends = [_sign_at(factor, end, form.constant) for end in box[name]]
+    return (ends[0], ends[1]) if factor > 0 else (ends[1], ends[0])
+
+
+def _sign_at(factor: Fraction, value: Fraction, constant: Fraction) -> int:
+    """Of factor * value + constant; whole numbers need no common divisors."""
+    left = factor.numerator * value.numerator * constant.denominator
+    return _sign(left + constant.numerator * factor.denominator * value.denominator)
+
+
+def _sign(value: int | Fraction) -> int:
+    return (value > 0) - (value < 0)
+
+
+def _exactly_sure(problem: Compiled, signs: Sequence[tuple[int, int] | None]) -> frozenset[int]:
     """Atoms that hold everywhere."""
     found = set()
-    for j, (least, most) in enumerate(ranges):
-        low_enough = most is not None and (most < 0 if problem.strict[j] else most <= 0)
+    for j, ends in enumerate(signs):
+        if ends is None:
+            continue
+        least, most = ends
+        low_enough = most < 0 if problem.strict[j] else most <= 0
         if low_enough and (not problem.equal[j] or least == 0):
             found.add(j)
     return frozenset(found)
 
 
-def _exactly_false(problem: Compiled, ranges: Sequence[Interval], several: Sequence[int]) -> Opposed | None:
+def _exactly_false(
+    problem: Compiled, signs: Sequence[tuple[int, int] | None], several: Sequence[int]
+) -> Opposed | None:
     """An atom of the set that holds nowhere."""
     for j in several:
-        least, most = ranges[j]
-        if least is not None and (least > 0 or (least == 0 and problem.strict[j])):
+        ends = signs[j]
+        if ends is None:
+            continue
+        above = ends[0] > 0 or (ends[0] == 0 and problem.strict[j])
+        if not above and not (ends[1] < 0 and problem.equal[j]):
+            continue
+        least, most = interval(problem.forms[j], dict(zip(problem.names, problem.exact, strict=True)))
+        assert least is not None
+        assert most is not None
+        if above:
             return Opposed(((j, Fraction(1)),), least, least == 0)
-        if most is not None and most < 0 and problem.equal[j]:
-            return Opposed(((j, Fraction(-1)),), -most, False)
+        return Opposed(((j, Fraction(-1)),), -most, False)
     return None
 
 
-def failing(problem: Compiled, least: Array) -> Mask:
+def failing(problem: Compiled, sets: Goal, least: Array) -> Mask:
     """Which atoms hold nowhere in which boxes, from lower bounds of all rows."""
-    count = len(problem.strict)
-    above = least[:, :count]
-    fails = np.where(problem.strict, above >= 0, above > 0)
-    fails[:, problem.equal] |= least[:, count:] > 0
+    atoms, both = sets.atoms[: sets.direct], sets.atoms[sets.direct :]
+    above = least[:, : sets.direct]
+    fails = np.zeros((len(least), len(problem.strict)), dtype=np.bool_)
+    fails[:, atoms] = np.where(problem.strict[atoms], above >= 0, above > 0)
+    if both.size:
+        fails[:, both] |= least[:, sets.direct :] > 0
     return fails
 
 

@@ -106,6 +106,8 @@ def exactly_scaled(linear: Linear) -> Linear:
     # By a power of two: no digit is lost.
     if max(most, abs(base)) < 2**53:
         unit = 1 << max(most.bit_length() - 1, 0)
+        if unit == up:
+            return linear
         names = (name for name, _ in linear.coefficients)
         parts = tuple((name, Fraction(c, unit)) for name, c in zip(names, whole, strict=True))
         return Linear(parts, Fraction(base, unit))

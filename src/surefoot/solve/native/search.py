@@ -90,7 +90,7 @@ def start(
     if plan.chain is not None and not np.isfinite(whole.boxes[-1].low).all():
         plan = replace(plan, chain=None)  # beyond the range of float64, where machine code knows nothing
         whole = bounded(plan, problem.low[None], problem.high[None], {})
-    sets = goal(problem, whole)
+    sets = goal(problem, whole, every_atom=not certify)
     guesses = Guesses(query, problem, sets.sets, deadline, random)
     ledger = Ledger(problem, plan, sets) if certify else None
     return Search(problem, plan, sets, guesses, batch, deadline, ledger, whole, in_reals=overflow)
@@ -211,7 +211,7 @@ def _bounded(s: Search, part: Domains) -> Bounded:
 def _judged(s: Search, domains: Domains, found: Bounded) -> Answer | None:
     """Close, shrink and split a batch of boxes whose bounds are known."""
     planes, least = found.least(s.goal.rows)
-    fails = failing(s.problem, least)
+    fails = failing(s.problem, s.goal, least)
     alive = domains.alive.copy()
     if s.ledger is None:
         alive &= (truth(s.problem.tree, np.where(fails, 1.0, -1.0)) <= 0)[:, None]

@@ -174,13 +174,13 @@ def overflows(plan: Layout, low: Array, high: Array) -> bool:
 
 
 def _stays_small(plan: Layout, low: Array, high: Array) -> bool:
-    """Whether the largest row of weights of each layer already shows that no number gets near the range."""
+    """Whether the largest weight of the network already shows that no number gets near the range."""
+    largest = _largest(plan)
     sizes = [float(np.maximum(np.abs(low), np.abs(high)).max(initial=0.0))]
-    for number, node in enumerate(plan.network.nodes, start=1):
+    for node in plan.network.nodes:
         match node:
             case Affine(source) if node.weights.shape[1] < _COLUMNS:
-                weights, bias = plan.absolute[number]
-                size = float(weights.sum(axis=1).max()) * sizes[source] + float(bias.max())
+                size = largest * (node.weights.shape[1] * sizes[source] + 1.0)
             case Elementwise(source, Constant.ADD, constant):
                 size = sizes[source] + float(np.abs(constant).max())
             case Activation(source, Shape.RELU):
@@ -193,6 +193,15 @@ def _stays_small(plan: Layout, low: Array, high: Array) -> bool:
                 return False
         sizes.append(2.0 * size + 1.0)  # more than enough for all roundings, those of float32 included
     return all(size < _FAR_BELOW for size in sizes)
+
+
+def _largest(plan: Layout) -> float:
+    """Of the sizes of all weights and biases; of a chain its factors are among the numbers."""
+    if plan.chain is not None:
+        numbers = plan.chain.numbers
+        return max(float(numbers.max()), -float(numbers.min()))
+    several = (part for node in plan.network.nodes if isinstance(node, Affine) for part in (node.weights, node.bias))
+    return max((float(np.abs(part).max(initial=0.0)) for part in several), default=0.0)
 
 
 def divides(plan: Layout, low: Array, high: Array) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +22,28 @@ from surefoot.problem.network import (
 from surefoot.solve.native.chain.layers import Chain, chain_of
 from surefoot.solve.native.chain.sheets import machine
 from surefoot.solve.native.problem import Mask
+
+
+class Sizes(Mapping[int, tuple[Array, Array]]):
+    """Weights and bias of every affine node without signs, by its value; computed when they are asked for."""
+
+    def __init__(self, network: Network) -> None:
+        nodes = enumerate(network.nodes, start=1)
+        self._nodes = {number: node for number, node in nodes if isinstance(node, Affine)}
+        self._found: dict[int, tuple[Array, Array]] = {}
+
+    def __getitem__(self, value: int) -> tuple[Array, Array]:
+        if value not in self._found:
+            node = self._nodes[value]
+            weights, bias = np.abs(node.weights), np.abs(node.bias)
+            self._found[value] = weights.astype(np.float64), bias.astype(np.float64)
+        return self._found[value]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._nodes)
+
+    def __len__(self) -> int:
+        return len(self._nodes)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,11 +82,6 @@ def layout(
                 direct.add(number)
             case Affine(source, _, _) if source in direct:
                 plain.add(number)
-    absolute = {
-        number: (np.abs(node.weights).astype(np.float64), np.abs(node.bias).astype(np.float64))
-        for number, node in enumerate(network.nodes, start=1)
-        if isinstance(node, Affine)
-    }
     best, widest = frozenset(plain | direct), max(network.widths())
     signs = frozenset(kept) - _measured(network)
     chain = None
@@ -74,7 +91,7 @@ def layout(
         network,
         tuple(sorted(kept)),
         best,
-        absolute,
+        Sizes(network),
         widest,
         rounded or {},
         inputs,

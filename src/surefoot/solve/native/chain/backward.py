@@ -19,19 +19,20 @@ DIRECT = (Buffer.ONE_DIRECT, Buffer.TWO_DIRECT)
 
 
 def backward_functions() -> tuple[Function, ...]:
-    several = (f(count) for count in (1, 2) for f in (_product, _walk))
-    return (*several, _alive(), _finish(), _least(), _input_box(), _below())
+    products = (_product(count, signs) for count in (1, 2) for signs in (True, False))
+    return (*products, _walk(1), _walk(2), _alive(), _finish(), _least(), _input_box(), _below())
 
 
 def call(name: str, *given: str) -> str:
     return f"call i64 @{name}({', '.join(('ptr %table', *given))})"
 
 
-def _product(count: int) -> Function:
-    """Rows of coefficients times weights; only the entries in the list count."""
+def _product(count: int, signs: bool) -> Function:
+    """Rows of coefficients times weights, or these without signs; only the entries in the list count."""
     rows, outs = [f"%row{r}" for r in range(count)], [f"%out{r}" for r in range(count)]
     given = ", ".join(f"ptr {name}" for name in (*rows, *outs))
-    f = Code(f"product{count}", f", {given}, ptr %list, i64 %count, ptr %weights, i64 %columns")
+    name = _product_name(count, signs)
+    f = Code(name, f", {given}, ptr %list, i64 %count, ptr %weights, i64 %columns")
     done = f.variable("0")
     for block in BLOCKS:
         with f.loop() as after:
@@ -45,6 +46,7 @@ def _product(count: int) -> Function:
                 values = [f.spread(f.number(own, j)) for own in rows]
                 for i in range(block):
                     weights = f.vector(row, str(i * LANES))
+                    weights = weights if signs else f.size(weights)
                     for value, places in zip(values, sums, strict=True):
                         f.gather(places[i], f.times(value, weights))
             for out, places in zip(outs, sums, strict=True):
@@ -55,12 +57,22 @@ def _product(count: int) -> Function:
     return f
 
 
+def _product_name(count: int, signs: bool) -> str:
+    return f"product{count}" if signs else f"product{count}_of_sizes"
+
+
 def multiply(
-    f: Code, rows: Sequence[str], outs: Sequence[str], listed: str, weights: str, columns: str
+    f: Code,
+    rows: Sequence[str],
+    outs: Sequence[str],
+    listed: str,
+    weights: str,
+    columns: str,
+    signs: bool = True,
 ) -> None:
-    """`listed`: list and length as arguments."""
+    """`listed`: list and length as arguments; without `signs` those of the weights are left out."""
     given = [f"ptr {name}" for name in (*rows, *outs)]
-    f.do(call(f"product{len(rows)}", *given, listed, f"ptr {weights}", f"i64 {columns}"))
+    f.do(call(_product_name(len(rows), signs), *given, listed, f"ptr {weights}", f"i64 {columns}"))
 
 
 def _alive() -> Function:

@@ -209,7 +209,7 @@ def _gain() -> Function:
         entries = alive_list(f, here)
         listed = f"ptr {f.at(entries, '1')}, i64 {f.load(entries, '0')}"
         columns = f.word(layer, Layer.SOURCE_PADDED)
-        multiply(f, [carried], [other], listed, f.array(layer, Layer.SIZES), columns)
+        multiply(f, [carried], [other], listed, f.array(layer, Layer.WEIGHTS), columns, False)
         f.copy_vectors(other, carried, columns)
         f.set(number, f.sub(here, "1"))
     wide = f.word(inputs, Layer.WIDTH)

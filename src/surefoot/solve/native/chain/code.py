@@ -31,19 +31,15 @@ class Layer(IntEnum):
     SOURCE_PADDED = 3
     WEIGHTS = 4  # a row for every entry of the layer
     TURNED = 5  # ... of what it reads
-    ABSOLUTE = 6  # the same without signs
-    SIZES = 18  # the first without signs
-    BIAS = 7
-    ABSOLUTE_BIAS = 8
-    BENT = 9  # whether it reads what is before it through ReLUs
-    WANTED = 10  # whether back-substitution bounds its entries
-    COLUMN = 11  # of its first entry in the sheets
-    DIRECT = 12  # weights of the inputs, if it reads these too, else 0
-    DIRECT_TURNED = 13
-    DIRECT_ABSOLUTE = 14
-    FACTORS = 15
-    ROUNDED = 16  # float32 rounds it: 0 no, 1 as a sum of products, 2 once
-    MASK = 17  # 1 for the entries that are rounded, 0 for the others
+    BIAS = 6
+    BENT = 7  # whether it reads what is before it through ReLUs
+    WANTED = 8  # whether back-substitution bounds its entries
+    COLUMN = 9  # of its first entry in the sheets
+    DIRECT = 10  # weights of the inputs, if it reads these too, else 0
+    DIRECT_TURNED = 11
+    FACTORS = 12
+    ROUNDED = 13  # float32 rounds it: 0 no, 1 as a sum of products, 2 once
+    MASK = 14  # 1 for the entries that are rounded, 0 for the others
 
 
 class Factor(IntEnum):

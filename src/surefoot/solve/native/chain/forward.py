@@ -38,13 +38,12 @@ def _interval() -> Function:
     _read_source(f, source, f.word(before, Layer.PADDED), f.word(layer, Layer.BENT), error)
     totals = [f.buffer(b) for b in (Buffer.PRODUCT_ONE, Buffer.PRODUCT_TWO, Buffer.EFFECT)]
     count = f.word(before, Layer.WIDTH)
-    _products(f, layer, (Layer.TURNED, Layer.ABSOLUTE), count, padded, totals)
+    _products(f, layer, Layer.TURNED, count, padded, totals)
     with f.unless_zero(f.word(layer, Layer.DIRECT)):
         inputs = f.address(Field.LAYERS)
         _read_source(f, "0", f.word(inputs, Layer.PADDED), "0", error)
         extra = [f.buffer(b) for b in (Buffer.ONE, Buffer.TWO, Buffer.ONE_AFTER)]
-        names = (Layer.DIRECT_TURNED, Layer.DIRECT_ABSOLUTE)
-        _products(f, layer, names, f.word(inputs, Layer.WIDTH), padded, extra)
+        _products(f, layer, Layer.DIRECT_TURNED, f.word(inputs, Layer.WIDTH), padded, extra)
         with f.vectors(padded) as i:
             for total, more in zip(totals, extra, strict=True):
                 f.put_vector(total, i, f.plus(f.vector(total, i), f.vector(more, i)))
@@ -53,15 +52,13 @@ def _interval() -> Function:
     return f
 
 
-def _products(
-    f: Code, layer: str, weights: tuple[Layer, Layer], count: str, padded: str, out: list[str]
-) -> None:
+def _products(f: Code, layer: str, name: Layer, count: str, padded: str, out: list[str]) -> None:
     """Centres times weights; widths, and largest sizes, times weights without signs."""
-    signed, absolute = (f.array(layer, name) for name in weights)
+    weights = f.array(layer, name)
     middle, width, size = (f.buffer(b) for b in (Buffer.MIDDLE, Buffer.WIDTH, Buffer.SIZE))
     listed = f"ptr {f.buffer(Buffer.EVERY)}, i64 {count}"
-    multiply(f, [middle], out[:1], listed, signed, padded)
-    multiply(f, [width, size], out[1:], listed, absolute, padded)
+    multiply(f, [middle], out[:1], listed, weights, padded)
+    multiply(f, [width, size], out[1:], listed, weights, padded, False)
 
 
 def _read_source(f: Code, source: str, padded: str, bent: str, error: str) -> None:
@@ -82,13 +79,13 @@ def _ends(f: Code, layer: str, column: str, padded: str, totals: list[str], erro
     """From the three products to bounds, radius and effect."""
     low, high = f.sheet(Field.LOW, "%box", column), f.sheet(Field.HIGH, "%box", column)
     radius, effect = f.sheet(Field.RADIUS, "%box", column), f.buffer(Buffer.EFFECT)
-    bias, absolute = f.array(layer, Layer.BIAS), f.array(layer, Layer.ABSOLUTE_BIAS)
+    bias = f.array(layer, Layer.BIAS)
     error, back = f.spread(error), f.spread(f.factor(layer, Factor.BACK))
     rounded = f.word(layer, Layer.ROUNDED)
     factors = [f.spread(f.factor(layer, w)) for w in (Factor.RADIUS, Factor.RADIUS_LEAST, Factor.RADIUS_ROOM)]
     with f.vectors(padded) as i:
-        middle = f.plus(f.vector(totals[0], i), f.vector(bias, i))
-        size = f.vector(absolute, i)
+        shift = f.vector(bias, i)
+        middle, size = f.plus(f.vector(totals[0], i), shift), f.size(shift)
         spread = f.plus(f.vector(totals[1], i), f.plus(f.times(error, size), f.constant(TINY)))
         least, most = f.minus(middle, spread), f.plus(middle, spread)
         total = f.plus(f.vector(totals[2], i), size)

@@ -174,19 +174,13 @@ def _record(memory: _Memory, link: _Link, before: int, inputs: int) -> list[int]
     row = [0] * len(Layer)
     row[Layer.WIDTH], row[Layer.PADDED] = width, padded
     row[Layer.SOURCE], row[Layer.SOURCE_PADDED] = before, wide
-    start = memory.used
     row[Layer.WEIGHTS] = memory.put(link.weights, wide)
     row[Layer.TURNED] = memory.put(link.weights.T, padded)
     row[Layer.BIAS] = memory.put(link.bias[None], padded)
-    sizes = memory.put_sizes(start)
-    row[Layer.SIZES], row[Layer.ABSOLUTE] = sizes, sizes + row[Layer.TURNED] - row[Layer.WEIGHTS]
-    row[Layer.ABSOLUTE_BIAS] = sizes + row[Layer.BIAS] - row[Layer.WEIGHTS]
     row[Layer.BENT] = int(link.bent)
     if link.direct is not None:
         row[Layer.DIRECT] = memory.put(link.direct, _up(inputs))
-        start = memory.used
         row[Layer.DIRECT_TURNED] = memory.put(link.direct.T, padded)
-        row[Layer.DIRECT_ABSOLUTE] = memory.put_sizes(start)
     reads = before + (0 if link.direct is None else inputs)
     row[Layer.FACTORS] = memory.put(_factors(link, width, reads)[None], len(Factor))
     return row
@@ -197,8 +191,8 @@ def _numbers(inputs: int, links: list[_Link]) -> int:
     total, before = len(Factor), inputs
     for link in links:
         width, padded = len(link.bias), _up(len(link.bias))
-        total += 2 * (width * _up(before) + before * padded + padded) + len(Factor) + padded
-        total += 0 if link.direct is None else width * _up(inputs) + 2 * inputs * padded
+        total += width * _up(before) + before * padded + 2 * padded + len(Factor)
+        total += 0 if link.direct is None else width * _up(inputs) + inputs * padded
         before = width
     return total
 
@@ -219,10 +213,6 @@ class _Memory:
             raise ValueError("more numbers than there is room for")
         place.reshape(len(array), columns)[:, : array.shape[1]] = array
         return self.base + 8 * start
-
-    def put_sizes(self, start: int) -> int:
-        """The address of everything since then without signs."""
-        return self.put(np.abs(self.numbers[start : self.used])[None], self.used - start)
 
 
 def _factors(link: _Link, width: int, reads: int) -> Array:

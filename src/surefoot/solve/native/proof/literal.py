@@ -158,7 +158,8 @@ def _ends(formula: Formula) -> dict[str, Interval]:
                     found[name] = _hull([each[name] for each in several])
         case Atom(linear, relation) if len(linear.coefficients) == 1:
             [(name, factor)] = linear.coefficients
-            end = linear.constant if factor == -1 else -linear.constant / factor
+            end = linear.constant if factor < 0 else -linear.constant
+            end = end if abs(factor) == 1 else end / abs(factor)
             both = relation is Relation.EQ
             found[name] = (end if both or factor < 0 else None, end if both or factor > 0 else None)
     return found
