@@ -7,7 +7,7 @@ branches that do not matter are resolved by the readers in `formats/`: here ever
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from enum import Enum
 from typing import TypeAlias
 
@@ -122,12 +122,17 @@ class Network:
     notes: tuple[str, ...] = ()  # what the reader did: "softmax before argmax dropped"
     head: str = ""  # "softmax" (also of logarithms) or "argmax"; not part of the digest, as no node is it
     scores: str = ""  # with a head: what the file calls the outputs, if it has a name for them
+    _widths: tuple[int, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self.widths()
+        object.__setattr__(self, "_widths", self._fitting())
 
     def widths(self) -> tuple[int, ...]:
-        """The width of every value, input first; raises if the nodes do not fit together."""
+        """The width of every value, input first."""
+        return self._widths
+
+    def _fitting(self) -> tuple[int, ...]:
+        """The widths; raises if the nodes do not fit together."""
         widths = [self.width]
         for number, node in enumerate(self.nodes):
             if any(not 0 <= s <= number for s in sources(node)):

@@ -74,9 +74,7 @@ def _sure(problem: Compiled, whole: Bounded, some: Sequence[int]) -> frozenset[i
     rows = np.zeros((len(some), len(problem.strict)))
     rows[np.arange(len(some)), some] = -1.0
     least = whole.least(rows)[1][0].tolist() if some else []
-    holds = (
-        j for j, room in zip(some, least, strict=True) if (room > 0 if problem.strict[j] else room >= 0)
-    )
+    holds = (j for j, room in zip(some, least, strict=True) if (room > 0 if problem.strict[j] else room >= 0))
     return frozenset(j for j in holds if not problem.equal[j])
 
 

@@ -23,7 +23,7 @@ from surefoot.solve.native.problem import conjunctions
 from surefoot.solve.native.proof.ledger import Ledger
 from surefoot.solve.native.proof.literal import Literal, compiled
 from surefoot.solve.native.proof.write import case as case_written
-from surefoot.solve.native.search import Search, run, start
+from surefoot.solve.native.search import Search, planned, run, start
 
 _FIRST = 0.25  # of the time for a proof where the cases without one may be easier
 
@@ -106,11 +106,12 @@ class Inputs:
         problem = compiled(case)
         if problem is None:
             return None
-        random = np.random.default_rng(self.seed)
-        guesses = Guesses(self.query, problem, conjunctions(problem.tree, MOST), deadline, random)
+        random, plan = np.random.default_rng(self.seed), planned(problem, certify=True)
+        sets = conjunctions(problem.tree, MOST)
+        guesses = Guesses(self.query, problem, sets, deadline, random, plan.chain)
         if (found := at_once(guesses)) is not None:
             return found
-        search = start(self.query, problem, self.batch, deadline, random, True)
+        search = start(self.query, problem, plan, self.batch, deadline, random)
         if not divides(search.plan, problem.low[None], problem.high[None]):
             raise Unsupported("a divisor that may be zero")
         return search
@@ -139,7 +140,8 @@ class Inputs:
             if problem is None:
                 continue
             random = np.random.default_rng(self.seed)
-            answer = run(start(self.query, problem, self.batch, deadline, random, False))
+            plan = planned(problem, certify=False)
+            answer = run(start(self.query, problem, plan, self.batch, deadline, random))
             if isinstance(answer, Sat):
                 return answer
             if isinstance(answer, Undecided):

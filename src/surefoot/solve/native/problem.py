@@ -87,6 +87,9 @@ def truth(tree: Tree, atoms: Array) -> Array:
     match tree:
         case int(index):
             return atoms[:, index]
+        case Every(parts) if parts and all(isinstance(p, int) for p in parts):
+            several = np.array(parts, dtype=np.intp)
+            return np.asarray(atoms[:, several].max(axis=1))
         case Every(parts):
             return _extreme(np.maximum, parts, atoms, -np.inf)
         case Either(parts):
@@ -111,6 +114,8 @@ def conjunctions(tree: Tree, most: int) -> tuple[tuple[int, ...], ...]:
         case Either(parts):
             found = tuple(dict.fromkeys(c for p in parts for c in conjunctions(p, most)))
             return found if len(found) <= most else ((),)
+        case Every(parts) if all(isinstance(p, int) for p in parts):
+            return (tuple(sorted({p for p in parts if isinstance(p, int)})),)
         case Every(parts):
             sets: tuple[tuple[int, ...], ...] = ((),)
             for several in sorted((conjunctions(p, most) for p in parts), key=len):

@@ -78,11 +78,16 @@ class Search:
         self.bytes = 16 * (widths[0] + self.neurons) + len(self.goal.sets) + 16
 
 
+def planned(problem: Compiled, certify: bool) -> Layout:
+    """What a search has to bound; `certify`: only with what a certificate can name."""
+    return layout(problem.network, problem.rounded, problem.entries, certify)
+
+
 def start(
-    query: Query, problem: Compiled, batch: int, deadline: float, random: np.random.Generator, certify: bool
+    query: Query, problem: Compiled, plan: Layout, batch: int, deadline: float, random: np.random.Generator
 ) -> Search:
-    """A search over the whole box; `certify`: with a ledger."""
-    plan = layout(problem.network, problem.rounded, problem.entries, certify)
+    """A search over the whole box, with a ledger if the plan is one for certificates."""
+    certify = plan.certified
     overflow = bool(plan.rounded) and overflows(plan, problem.low[None], problem.high[None])
     if overflow:
         plan = layout(problem.network, {}, problem.entries, certify)
@@ -91,7 +96,7 @@ def start(
         plan = replace(plan, chain=None)  # beyond the range of float64, where machine code knows nothing
         whole = bounded(plan, problem.low[None], problem.high[None], {})
     sets = goal(problem, whole, every_atom=not certify)
-    guesses = Guesses(query, problem, sets.sets, deadline, random)
+    guesses = Guesses(query, problem, sets.sets, deadline, random, plan.chain)
     ledger = Ledger(problem, plan, sets) if certify else None
     return Search(problem, plan, sets, guesses, batch, deadline, ledger, whole, in_reals=overflow)
 
@@ -233,10 +238,14 @@ def _judged(s: Search, domains: Domains, found: Bounded) -> Answer | None:
     else:
         alive, box, known = confirm(s.ledger, domains, found, views, refuted, lenient)
         slopes = merged(domains.box, views, alive)[1]
-    box = on_grid(s.problem, box)
-    keep = alive.any(axis=1) & ~empty(box)
-    if s.ledger is not None:
-        vanished(s.ledger, domains.node, alive & empty(box)[:, None])
+    if box is domains.box:  # boxes of a batch are on the grid
+        keep: Mask = np.asarray(alive.any(axis=1))
+    else:
+        box = on_grid(s.problem, box)
+        gone = empty(box)
+        keep = alive.any(axis=1) & ~gone
+        if s.ledger is not None and gone.any():
+            vanished(s.ledger, domains.node, alive & gone[:, None])
     if not keep.any():
         return None
     points = np.concatenate([v.worst[keep & alive[:, v.number]] for v in views])

@@ -200,8 +200,9 @@ def _largest(plan: Layout) -> float:
     if plan.chain is not None:
         numbers = plan.chain.numbers
         return max(float(numbers.max()), -float(numbers.min()))
-    several = (part for node in plan.network.nodes if isinstance(node, Affine) for part in (node.weights, node.bias))
-    return max((float(np.abs(part).max(initial=0.0)) for part in several), default=0.0)
+    nodes = [node for node in plan.network.nodes if isinstance(node, Affine)]
+    parts = (part for node in nodes for part in (node.weights, node.bias))
+    return max((float(np.abs(part).max(initial=0.0)) for part in parts), default=0.0)
 
 
 def divides(plan: Layout, low: Array, high: Array) -> bool:

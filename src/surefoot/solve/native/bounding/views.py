@@ -39,29 +39,41 @@ def view(
     sets: Goal, number: int, found: Bounded, planes: Planes, least: Array, fails: Mask, here: Mask
 ) -> View:
     """Look at one set: refute it by single atoms, then by the best combination found."""
-    rows, whole = sets.of_set[number], found.boxes[0]
-    count = fails.shape[1]
-    made = View(
+    rows = sets.of_set[number]
+    if not rows.size:
+        return _nothing(number, found, fails, here)
+    alone = here & fails[:, list(sets.sets[number])].any(axis=1)
+    rest = here & ~alone
+    if rest.all():
+        part = Planes(planes.coefficients[:, rows], planes.constant[:, rows])
+        return _by_many(sets, number, found, part, least[:, rows], here)
+    made = _nothing(number, found, fails, here)
+    _by_one_atom(sets, made, least, alone)
+    if rest.any():
+        part = Planes(planes.coefficients[rest][:, rows], planes.constant[rest][:, rows])
+        some = _by_many(sets, number, found.pick(rest), part, least[rest][:, rows], here[rest])
+        made.closed[rest], made.real[rest], made.row[rest] = some.closed, some.real, some.row
+        for value_number, slopes in some.below.items():
+            made.below[value_number][rest] = slopes
+        made.box.low[rest], made.box.high[rest] = some.box.low, some.box.high
+        made.slopes[rest], made.worst[rest] = some.slopes, some.worst
+    return made
+
+
+def _nothing(number: int, found: Bounded, fails: Mask, here: Mask) -> View:
+    """A view that has not seen anything yet."""
+    whole = found.boxes[0]
+    return View(
         number,
         here,
         np.zeros_like(here),
         np.zeros_like(here),
-        np.zeros((len(here), count)),
+        np.zeros(fails.shape),
         {v: slopes.copy() for v, slopes in below_slopes(found).items()},
         Box(whole.low.copy(), whole.high.copy()),
         np.zeros_like(whole.low),
         0.5 * (whole.low + whole.high),
     )
-    if not rows.size:
-        return made
-    alone = here & fails[:, list(sets.sets[number])].any(axis=1)
-    _by_one_atom(sets, made, least, alone)
-    rest = here & ~alone
-    if rest.any():
-        some = found if rest.all() else found.pick(rest)
-        part = Planes(planes.coefficients[rest][:, rows], planes.constant[rest][:, rows])
-        _by_many(sets, made, some, part, least[rest][:, rows], rest)
-    return made
 
 
 def _by_one_atom(sets: Goal, made: View, least: Array, alone: Mask) -> None:
@@ -72,8 +84,9 @@ def _by_one_atom(sets: Goal, made: View, least: Array, alone: Mask) -> None:
     made.closed[alone] = made.real[alone] = True
 
 
-def _by_many(sets: Goal, made: View, some: Bounded, part: Planes, least: Array, rest: Mask) -> None:
-    rows, box = sets.of_set[made.number], some.boxes[0]
+def _by_many(sets: Goal, number: int, some: Bounded, part: Planes, least: Array, here: Mask) -> View:
+    """By the best combination of the atoms of a set; `here`: everywhere."""
+    rows, box = sets.of_set[number], some.boxes[0]
     own = sets.rows[rows]
     idle = holding(own, some) if rows.size > 1 else np.zeros((len(box.low), 1), dtype=np.bool_)
     by_machine = some.sheet is not None
@@ -93,14 +106,17 @@ def _by_many(sets: Goal, made: View, some: Bounded, part: Planes, least: Array, 
         shrunk = contracted(every, np.concatenate([least, value[:, None]], axis=1), box)
         closed = (value > 0) | empty(shrunk)
     slope = plane.coefficients[:, 0]
-    made.closed[rest] = closed
-    made.real[rest] = closed | _in_reals(some, best)
-    made.row[rest] = best.row
-    for value_number, slopes in best.slopes.items():
-        made.below[value_number][rest] = slopes
-    made.box.low[rest], made.box.high[rest] = shrunk.low, shrunk.high
-    made.slopes[rest] = best.gain + _SLOPE * np.abs(slope)
-    made.worst[rest] = np.where(slope > 0, shrunk.low, shrunk.high)
+    return View(
+        number,
+        here,
+        closed,
+        closed | _in_reals(some, best),
+        best.row,
+        best.slopes,
+        shrunk,
+        best.gain + _SLOPE * np.abs(slope),
+        np.where(slope > 0, shrunk.low, shrunk.high),
+    )
 
 
 def _in_reals(some: Bounded, best: Best) -> Mask:

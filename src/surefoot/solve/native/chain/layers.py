@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from ctypes import addressof, c_char
 from dataclasses import dataclass
 from itertools import pairwise
+from math import inf
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -182,7 +185,7 @@ def _record(memory: _Memory, link: _Link, before: int, inputs: int) -> list[int]
         row[Layer.DIRECT] = memory.put(link.direct, _up(inputs))
         row[Layer.DIRECT_TURNED] = memory.put(link.direct.T, padded)
     reads = before + (0 if link.direct is None else inputs)
-    row[Layer.FACTORS] = memory.put(_factors(link, width, reads)[None], len(Factor))
+    row[Layer.FACTORS] = memory.put(np.array([_factors(link, width, reads)]), len(Factor))
     return row
 
 
@@ -215,24 +218,26 @@ class _Memory:
         return self.base + 8 * start
 
 
-def _factors(link: _Link, width: int, reads: int) -> Array:
-    factors = np.zeros(len(Factor))
+def _factors(link: _Link, width: int, reads: int) -> list[float]:
+    factors = [0.0] * len(Factor)
     factors[Factor.INTERVAL] = gamma(reads + 2)
     factors[Factor.BACK] = gamma(width + 2)
     factors[Factor.RADIUS_BACK] = 1.0 + gamma(width + 4)
     # See `bounding.rounding`.
     share, sure = UNIT32 if link.once else (reads + 1) * UNIT32, 1.0 + gamma(reads + 16)
     relative = share if link.once else share / max(1.0 - share, 0.5)
-    factors[Factor.RADIUS] = relative * sure if share < 0.5 else np.inf
+    factors[Factor.RADIUS] = relative * sure if share < 0.5 else inf
     factors[Factor.RADIUS_LEAST] = (1 if link.once else 4 * reads + 4) * SMALLEST * sure
     factors[Factor.RADIUS_ROOM] = (1.0 + relative) * sure
     return factors
 
 
 def address_of(array: Array | NDArray[np.int64] | NDArray[np.bool_]) -> int:
-    """Where the numbers of a contiguous array begin; much faster than `array.ctypes.data`."""
-    found: int = array.__array_interface__["data"][0]
-    return found
+    """Where the numbers of a contiguous array begin; for most much faster than `array.ctypes.data`."""
+    try:
+        return addressof(c_char.from_buffer(cast("bytearray", array)))
+    except (TypeError, ValueError):  # read only, or without any number
+        return int(array.ctypes.data)
 
 
 def _up(width: int) -> int:

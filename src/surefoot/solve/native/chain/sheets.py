@@ -17,6 +17,7 @@ from surefoot.solve.native.chain.climb import climb_functions
 from surefoot.solve.native.chain.code import DECLARED, Field, Layer, Work
 from surefoot.solve.native.chain.forward import forward_functions
 from surefoot.solve.native.chain.layers import ALL, Chain, address_of
+from surefoot.solve.native.chain.points import points_functions
 from surefoot.work.machine.code import Machine, cache_folder, compiled
 
 WORTH = 0.05  # a bound that gains less than this part of the width is not taken over
@@ -74,6 +75,10 @@ class Sheet:
         is_open = (self.low < 0.0) & (self.high > 0.0) & self.chain.bent
         return np.asarray(~is_open.any(axis=1))
 
+    def open_relus(self) -> int:
+        """How many of the first box are open."""
+        return int(np.count_nonzero((self.low[0] < 0.0) & (self.high[0] > 0.0) & self.chain.bent))
+
     def in_reals(self) -> Sheet:
         """Without the rounding of float32."""
         return replace(self, cost=self.real)
@@ -85,14 +90,15 @@ _NAMES = tuple(name for name in Sheet.__dataclass_fields__ if name != "chain")
 @lru_cache(maxsize=1)
 def machine() -> dict[str, Callable[[int], int]] | None:
     """The functions in machine code; None where it cannot be had."""
-    functions = (*backward_functions(), *forward_functions(WORTH), *climb_functions())
+    functions = (*backward_functions(), *forward_functions(WORTH), *climb_functions(), *points_functions())
     text = "\n".join([DECLARED, *(f.text() for f in functions), ""])
     try:
         code = compiled(text, cache_folder(), 2)
     except (ImportError, OSError, RuntimeError) as error:
         logging.getLogger(__name__).info("no machine code: %s", error)
         return None
-    return {name: partial(_called, code, code.function(name)) for name in ("bound", "below", "climb")}
+    names = ("bound", "below", "climb", "values")
+    return {name: partial(_called, code, code.function(name)) for name in names}
 
 
 def _called(code: Machine, function: Callable[[int], int], table: int) -> int:
@@ -139,8 +145,10 @@ def _computed(
     substitutes: bool,
     start: int,
 ) -> Sheet:
-    fields: Words = dict(zip(_SHEETS, sheets, strict=True))
-    fields |= {Field.USED_LOW: used[0], Field.USED_HIGH: used[1]}
+    at, step = address_of(sheets), sheets.strides[0]
+    fields: Words = {field: at + i * step for i, field in enumerate(_SHEETS)}
+    at, step = address_of(used), used.strides[0]
+    fields |= {Field.USED_LOW: at, Field.USED_HIGH: at + step}
     fields |= {Field.SUBSTITUTES: int(substitutes), Field.START: start}
     if known:
         whole = known[ALL]
@@ -151,6 +159,17 @@ def _computed(
         sheets[0] = np.nan_to_num(sheets[0], nan=-np.inf, posinf=-np.inf, neginf=-np.inf)
         sheets[1] = np.nan_to_num(sheets[1], nan=np.inf, posinf=np.inf, neginf=np.inf)
     return Sheet(chain, *sheets, *used)
+
+
+def values_at(chain: Chain, points: Array) -> Array:
+    """The last layer at some points, in plain float64."""
+    outputs, count = int(chain.records[-1, Layer.WIDTH]), len(points)
+    pairs = -(-count // 2)
+    given = np.zeros((2 * pairs, points.shape[1]))
+    given[:count] = points
+    found = np.empty((2 * pairs, outputs))
+    _run("values", chain, pairs, {Field.ROWS: given, Field.PLANES: found})
+    return found[:count]
 
 
 def unknown(chain: Chain, boxes: int) -> Box:

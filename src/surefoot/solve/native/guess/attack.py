@@ -8,6 +8,8 @@ import numpy as np
 
 from surefoot.network.outward import Array
 from surefoot.solve.native.bounding.passes import forward, gradient
+from surefoot.solve.native.chain.layers import Chain
+from surefoot.solve.native.chain.sheets import values_at
 from surefoot.solve.native.problem import Compiled, truth
 
 STEPS = 60
@@ -88,10 +90,15 @@ def descend(
     return best, worst
 
 
-def sampled(problem: Compiled, random: np.random.Generator) -> Array | None:
+def outputs_at(problem: Compiled, chain: Chain | None, points: Array) -> Array:
+    """The atoms at some points; `chain`: the same network for machine code."""
+    return forward(problem.network, points)[-1] if chain is None else values_at(chain, points)
+
+
+def sampled(problem: Compiled, chain: Chain | None, random: np.random.Generator) -> Array | None:
     """The best of some points, if it satisfies the formula in floats."""
     points = settled(problem, starts(problem, random, _SAMPLES))
-    found = np.nan_to_num(violation(problem, forward(problem.network, points)[-1]), nan=np.inf)
+    found = np.nan_to_num(violation(problem, outputs_at(problem, chain, points)), nan=np.inf)
     best = int(np.argmin(found))
     return points[best] if found[best] <= 0 else None
 

@@ -13,7 +13,8 @@ from surefoot.problem.meaning.evaluate import Undefined
 from surefoot.query.query import Query, Sat
 from surefoot.solve.native.bounding.passes import forward
 from surefoot.solve.native.bounding.substitute import Bounded
-from surefoot.solve.native.guess.attack import attack, descend, sampled, settled, violation
+from surefoot.solve.native.chain.layers import Chain
+from surefoot.solve.native.guess.attack import attack, descend, outputs_at, sampled, settled, violation
 from surefoot.solve.native.guess.mixed import choices
 from surefoot.solve.native.guess.vertex import corners
 from surefoot.solve.native.problem import Compiled
@@ -38,6 +39,7 @@ class Guesses:
     sets: tuple[tuple[int, ...], ...]
     deadline: float
     random: np.random.Generator
+    chain: Chain | None  # the network for machine code
 
     @property
     def slack(self) -> list[int]:
@@ -48,7 +50,7 @@ class Guesses:
 
 def at_once(g: Guesses) -> Sat | None:
     """A solution near one of some points, before anything is bounded."""
-    point = sampled(g.problem, g.random)
+    point = sampled(g.problem, g.chain, g.random)
     return None if point is None else _solution(g, point)
 
 
@@ -78,7 +80,7 @@ def chosen(g: Guesses, found: Bounded, bends: range) -> Sat | None:
 def among(g: Guesses, points: Array, downhill: bool) -> Sat | None:
     """A solution among points that the bounds found worst, or a few steps downhill from the best of them."""
     points = settled(g.problem, points)
-    worst = violation(g.problem, forward(g.problem.network, points)[-1])
+    worst = violation(g.problem, outputs_at(g.problem, g.chain, points))
     worst = np.nan_to_num(worst, nan=np.inf)
     answer = _first(g, points, worst)
     if answer is not None or not downhill:
@@ -122,7 +124,7 @@ def _solution(g: Guesses, point: Array) -> Sat | None:
     A witness well inside also survives float32 inference, so slack is used only where there is no other.
     """
     problem = g.problem
-    outputs = forward(problem.network, settled(problem, point[None]))[-1]
+    outputs = outputs_at(problem, g.chain, settled(problem, point[None]))
     room = _INSIDE * float(np.abs(outputs).max(initial=0.0))
     is_inside = bool(violation(problem, outputs)[0] < -room)
     if is_inside and not g.slack and (answer := exactly(g, point)) is not None:

@@ -64,6 +64,8 @@ def choices(
     """
     if not has_pieces(problem.network) or (problem.whole & ~problem.free).any():
         return
+    if found.sheet is not None and found.sheet.open_relus() not in bends:
+        return
     undecided = [
         (v, straddling)
         for v, node in enumerate(problem.network.nodes, start=1)

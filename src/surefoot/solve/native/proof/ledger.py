@@ -136,19 +136,34 @@ def _go_on(
     light = ~worth & ~gone.any(axis=1)
     part = _lighter(ledger, domains, part, light, rest)
     _write_bounds(ledger, domains, part, np.arange(rest.size), rest)
-    box = Box(domains.box.low.copy(), domains.box.high.copy())
-    box.low[rest[worth]], box.high[rest[worth]] = hull.low[worth], hull.high[worth]
     _write_drops(ledger, domains, trials, rest, gone)
-    given = {n: trial.pick(rest[worth]).compact() for n, trial in trials.items()} if worth.any() else {}
-    for row, member in enumerate(rest[worth].tolist()):
-        entries = [([n], given[n][row]) for n in np.flatnonzero(alive[member]).tolist()]
-        step = partial(_add_cut, ledger, entries)
-        ledger.steps[int(domains.node[member])].append(Later(step))
+    box = _cut_off(ledger, domains, trials, alive, hull, worth, rest) if worth.any() else domains.box
     known = found.inheritance(domains.known)
     for value, own in part.inheritance(domains.known).items():
         kept = known[value] = Box(known[value].low.copy(), known[value].high.copy())
         kept.low[rest], kept.high[rest] = own.low, own.high
     return alive, box, known
+
+
+def _cut_off(
+    ledger: Ledger,
+    domains: Domains,
+    trials: Mapping[int, Refutation],
+    alive: Mask,
+    hull: Box,
+    worth: Mask,
+    rest: NDArray[np.intp],
+) -> Box:
+    """The boxes of the batch, with some of the rest shrunk to their hulls."""
+    members = rest[worth]
+    box = Box(domains.box.low.copy(), domains.box.high.copy())
+    box.low[members], box.high[members] = hull.low[worth], hull.high[worth]
+    given = {n: trial.pick(members).compact() for n, trial in trials.items()}
+    for row, member in enumerate(members.tolist()):
+        entries = [([n], given[n][row]) for n in np.flatnonzero(alive[member]).tolist()]
+        step = partial(_add_cut, ledger, entries)
+        ledger.steps[int(domains.node[member])].append(Later(step))
+    return box
 
 
 def _add_cut(ledger: Ledger, entries: list[tuple[list[int], Compact]], steps: list[Step]) -> None:
