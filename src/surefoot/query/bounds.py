@@ -47,11 +47,14 @@ def float32_near(value: Fraction, up: bool) -> Fraction:
     """The nearest float32 number on that side of a value (itself if it is one, the largest at the end)."""
     # Rounded twice it is one of the two neighbours of the value, if not the nearest.
     near = np.float32(float(value)) if _is_moderate(value) else _finite_float32(value)
-    exact = Fraction(float(near))
-    if exact < value if up else exact > value:
+    top, bottom = float(near).as_integer_ratio()
+    excess = top * value.denominator - value.numerator * bottom
+    if not excess and type(value) is Fraction:
+        return value
+    if excess < 0 if up else excess > 0:
         beyond = np.nextafter(near, np.float32(np.inf if up else -np.inf))
-        return Fraction(float(beyond)) if np.isfinite(beyond) else exact
-    return exact
+        return Fraction(float(beyond)) if np.isfinite(beyond) else Fraction(top, bottom)
+    return Fraction(top, bottom)
 
 
 def float32_within(value: Fraction, bounds: Interval) -> Fraction:
@@ -104,9 +107,12 @@ def is_empty(bounds: Interval) -> bool:
 
 
 def intersect(left: Interval, right: Interval) -> Interval:
-    lows = [x for x in (left[0], right[0]) if x is not None]
-    highs = [x for x in (left[1], right[1]) if x is not None]
-    return (max(lows) if lows else None, min(highs) if highs else None)
+    (low, high), (other_low, other_high) = left, right
+    if low is None or (other_low is not None and other_low > low):
+        low = other_low
+    if high is None or (other_high is not None and other_high < high):
+        high = other_high
+    return low, high
 
 
 def hull(several: Iterable[Interval]) -> Interval:

@@ -12,6 +12,7 @@ import numpy as np
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Real
 from surefoot.problem.network import (
+    Activation,
     Affine,
     Array32,
     Combine,
@@ -236,6 +237,8 @@ def _moved(node: Node, shift: int) -> Node:
             return Join(tuple(s + shift for s in several))
         case Affine(source, weights, bias):
             return doubles(source + shift, weights, bias)
+        case Activation(source, shape, parameters):
+            return Activation(source + shift, shape, parameters)
         case _:
             return replace(node, source=node.source + shift)
 

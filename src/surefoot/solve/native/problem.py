@@ -153,9 +153,10 @@ def opposed(problem: Compiled, several: Sequence[int]) -> Opposed | None:
             continue
         size = 1 / abs(ordered[0][1])
         for factor in (size, -size) if problem.equal[j] else (size,):
-            key = tuple((name, c * factor) for name, c in ordered)
-            mirrored = tuple((name, -c) for name, c in key)
-            constant, strict = problem.forms[j].constant * factor, bool(problem.strict[j])
+            key, constant = tuple(ordered), problem.forms[j].constant
+            if factor != 1:
+                key, constant = tuple((name, c * factor) for name, c in ordered), constant * factor
+            mirrored, strict = tuple((name, -c) for name, c in key), bool(problem.strict[j])
             if mirrored in seen:
                 other, other_strict, k, other_factor = seen[mirrored]
                 total = constant + other

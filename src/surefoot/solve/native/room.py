@@ -54,11 +54,11 @@ def bound_outputs(call: NetworkCall, room: Room, single: frozenset[str]) -> None
                 f"`{name}` has no bounds, and a network reads it",
                 fix=f"give a lower and an upper bound for `{name}`",
             )
-    room.owners |= dict.fromkeys(call.outputs, partial(_ranges, call, float_box(inputs), single))
+    room.owners |= dict.fromkeys(call.outputs, partial(_ranges, call, inputs, single))
 
 
-def _ranges(call: NetworkCall, box: tuple[Array, Array], single: frozenset[str]) -> dict[str, Interval]:
-    low, high = box
+def _ranges(call: NetworkCall, inputs: Sequence[Interval], single: frozenset[str]) -> dict[str, Interval]:
+    low, high = float_box(inputs)
     values = interval_bounds(call.network, low, high)
     found, ranges = values[-1], {}
     errors = [0.0] * len(call.outputs)

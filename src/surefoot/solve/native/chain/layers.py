@@ -30,6 +30,7 @@ from surefoot.solve.native.problem import Mask
 
 ALL = -1  # in place of the number of a value: all of them side by side, as in a sheet
 _PAD = BLOCKS[-1] * LANES
+_WORDS, _FACTORS = len(Layer), len(Factor)
 LEAST = 64  # ReLUs: smaller networks are bounded before the machine code is loaded
 
 
@@ -124,12 +125,12 @@ def _tables(
     rounded: Mapping[int, Mask],
 ) -> Chain:
     memory = _Memory(_numbers(inputs, links))
-    factors = [0.0] * len(Factor)
+    factors = [0.0] * _FACTORS
     factors[Factor.INTERVAL] = gamma(2 * inputs + 4)
     factors[Factor.LINES] = gamma(8 + 2 * sum(len(link.bias) for link in links))
-    first = [0] * len(Layer)
+    first = [0] * _WORDS
     first[Layer.WIDTH], first[Layer.PADDED] = inputs, _up(inputs)
-    first[Layer.FACTORS] = memory.put(np.array([factors]), len(Factor))
+    first[Layer.FACTORS] = memory.put_row(factors, _FACTORS)
     rows = [first]
     column, columns, before = _up(inputs), {0: slice(0, inputs)}, inputs
     for link in links:
@@ -138,7 +139,7 @@ def _tables(
         row[Layer.WANTED], row[Layer.COLUMN] = int(link.value in bounded), column
         if link.value in rounded and (link.once is False or rounded[link.value].any()):
             row[Layer.ROUNDED] = 2 if link.once else 1
-            row[Layer.MASK] = memory.put(rounded[link.value][None], padded)
+            row[Layer.MASK] = memory.put_row(rounded[link.value], padded)
         rows.append(row)
         columns[link.value] = slice(column, column + width)
         column, before = column + padded, width
@@ -174,27 +175,27 @@ def _tables(
 def _record(memory: _Memory, link: _Link, before: int, inputs: int) -> list[int]:
     """The words of a layer that reads `before` entries."""
     width, padded, wide = len(link.bias), _up(len(link.bias)), _up(before)
-    row = [0] * len(Layer)
+    row = [0] * _WORDS
     row[Layer.WIDTH], row[Layer.PADDED] = width, padded
     row[Layer.SOURCE], row[Layer.SOURCE_PADDED] = before, wide
     row[Layer.WEIGHTS] = memory.put(link.weights, wide)
     row[Layer.TURNED] = memory.put(link.weights.T, padded)
-    row[Layer.BIAS] = memory.put(link.bias[None], padded)
+    row[Layer.BIAS] = memory.put_row(link.bias, padded)
     row[Layer.BENT] = int(link.bent)
     if link.direct is not None:
         row[Layer.DIRECT] = memory.put(link.direct, _up(inputs))
         row[Layer.DIRECT_TURNED] = memory.put(link.direct.T, padded)
     reads = before + (0 if link.direct is None else inputs)
-    row[Layer.FACTORS] = memory.put(np.array([_factors(link, width, reads)]), len(Factor))
+    row[Layer.FACTORS] = memory.put_row(_factors(link, width, reads), _FACTORS)
     return row
 
 
 def _numbers(inputs: int, links: list[_Link]) -> int:
     """Enough room for what the records point to."""
-    total, before = len(Factor), inputs
+    total, before = _FACTORS, inputs
     for link in links:
         width, padded = len(link.bias), _up(len(link.bias))
-        total += width * _up(before) + before * padded + 2 * padded + len(Factor)
+        total += width * _up(before) + before * padded + 2 * padded + _FACTORS
         total += 0 if link.direct is None else width * _up(inputs) + inputs * padded
         before = width
     return total
@@ -207,19 +208,27 @@ class _Memory:
         self.numbers, self.used = np.zeros(count), 0
         self.base = address_of(self.numbers)
 
-    def put(self, array: Array | Mask, columns: int) -> int:
+    def put(self, array: Array, columns: int) -> int:
         """The address of an array with zeros on the right of its rows."""
-        start, size = self.used, len(array) * columns
-        self.used = start + size
-        place = self.numbers[start : self.used]
-        if len(place) != size:
-            raise ValueError("more numbers than there is room for")
-        place.reshape(len(array), columns)[:, : array.shape[1]] = array
+        start = self._taken(len(array) * columns)
+        self.numbers[start : self.used].reshape(len(array), columns)[:, : array.shape[1]] = array
         return self.base + 8 * start
+
+    def put_row(self, row: Array | Mask | list[float], columns: int) -> int:
+        start = self._taken(columns)
+        self.numbers[start : start + len(row)] = row
+        return self.base + 8 * start
+
+    def _taken(self, size: int) -> int:
+        """Where the next numbers begin."""
+        start, self.used = self.used, self.used + size
+        if self.used > len(self.numbers):
+            raise ValueError("more numbers than there is room for")
+        return start
 
 
 def _factors(link: _Link, width: int, reads: int) -> list[float]:
-    factors = [0.0] * len(Factor)
+    factors = [0.0] * _FACTORS
     factors[Factor.INTERVAL] = gamma(reads + 2)
     factors[Factor.BACK] = gamma(width + 2)
     factors[Factor.RADIUS_BACK] = 1.0 + gamma(width + 4)

@@ -21,11 +21,15 @@ _CORNERS = 64
 
 def settled(problem: Compiled, points: Array) -> Array:
     """The points moved into the box and onto whole or float32 numbers."""
-    points = np.clip(points, problem.low, problem.high)
-    points = np.where(problem.whole, np.round(points), points)
-    single = points[:, problem.single].astype(np.float32)
-    points[:, problem.single] = np.clip(single, problem.low[problem.single], problem.high[problem.single])
-    points[:, ~problem.free] = 0.0  # what these stand for is decided by exact evaluation
+    low, high = problem.low, problem.high
+    points = np.minimum(np.maximum(points, low), high)
+    if problem.whole.any():
+        points = np.where(problem.whole, np.round(points), points)
+    if problem.single.any():
+        at = problem.single
+        points[:, at] = np.minimum(np.maximum(points[:, at].astype(np.float32), low[at]), high[at])
+    if not problem.free.all():
+        points[:, ~problem.free] = 0.0  # what these stand for is decided by exact evaluation
     return points
 
 
@@ -42,6 +46,11 @@ def starts(problem: Compiled, random: np.random.Generator, count: int) -> Array:
 def violation(problem: Compiled, outputs: Array) -> Array:
     """Per point, by how much the formula fails; negative where it holds with room to spare."""
     return truth(problem.tree, np.where(problem.equal, np.abs(outputs), outputs))
+
+
+def known(violations: Array) -> Array:
+    """What is no number counts as the worst."""
+    return np.where(np.isnan(violations), np.inf, violations)
 
 
 def descend(
@@ -75,7 +84,7 @@ def descend(
         rounded = settled(problem, points) if moves else points
         # That inputs are float32 numbers hardly changes the outputs, and solutions are checked exactly.
         outputs = forward(problem.network, rounded)[-1] if far else values[-1]
-        found = np.nan_to_num(violation(problem, outputs), nan=np.inf)
+        found = known(violation(problem, outputs))
         better = found < worst
         best[better], worst[better] = rounded[better], found[better]
         if enough(best, worst):
@@ -98,7 +107,7 @@ def outputs_at(problem: Compiled, chain: Chain | None, points: Array) -> Array:
 def sampled(problem: Compiled, chain: Chain | None, random: np.random.Generator) -> Array | None:
     """The best of some points, if it satisfies the formula in floats."""
     points = settled(problem, starts(problem, random, _SAMPLES))
-    found = np.nan_to_num(violation(problem, outputs_at(problem, chain, points)), nan=np.inf)
+    found = known(violation(problem, outputs_at(problem, chain, points)))
     best = int(np.argmin(found))
     return points[best] if found[best] <= 0 else None
 
@@ -123,7 +132,7 @@ def attack(
     count = max(_RESTARTS, min(4 * len(sets), 1024))
     first, steps = starts(problem, random, count), STEPS
     if not thorough:
-        found = np.nan_to_num(violation(problem, forward(problem.network, first)[-1]), nan=np.inf)
+        found = known(violation(problem, forward(problem.network, first)[-1]))
         first, steps = first[np.argsort(found, kind="stable")[:_FEW]], _FEW_STEPS
     points, worst = descend(problem, sets, first, problem.low, problem.high, steps=steps, enough=enough)
     order = np.argsort(worst, kind="stable")

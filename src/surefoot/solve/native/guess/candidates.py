@@ -14,7 +14,7 @@ from surefoot.query.query import Query, Sat
 from surefoot.solve.native.bounding.passes import forward
 from surefoot.solve.native.bounding.substitute import Bounded
 from surefoot.solve.native.chain.layers import Chain
-from surefoot.solve.native.guess.attack import attack, descend, outputs_at, sampled, settled, violation
+from surefoot.solve.native.guess.attack import attack, descend, known, outputs_at, sampled, settled, violation
 from surefoot.solve.native.guess.mixed import choices
 from surefoot.solve.native.guess.vertex import corners
 from surefoot.solve.native.problem import Compiled
@@ -80,8 +80,7 @@ def chosen(g: Guesses, found: Bounded, bends: range) -> Sat | None:
 def among(g: Guesses, points: Array, downhill: bool) -> Sat | None:
     """A solution among points that the bounds found worst, or a few steps downhill from the best of them."""
     points = settled(g.problem, points)
-    worst = violation(g.problem, outputs_at(g.problem, g.chain, points))
-    worst = np.nan_to_num(worst, nan=np.inf)
+    worst = known(violation(g.problem, outputs_at(g.problem, g.chain, points)))
     answer = _first(g, points, worst)
     if answer is not None or not downhill:
         return answer

@@ -25,7 +25,8 @@ def refutation(seen: View, found: Bounded) -> Refutation:
     with np.errstate(all="ignore"):
         row = np.where(size > 0, np.rint(seen.row / size * UNIT), 0.0)
     below = {
-        v: _decided(v, np.rint(np.clip(s, 0.0, 1.0) * COARSE) / COARSE, found) for v, s in seen.below.items()
+        v: _decided(v, np.rint(np.minimum(np.maximum(s, 0.0), 1.0) * COARSE) / COARSE, found)
+        for v, s in seen.below.items()
     }
     return Refutation(row, below)
 
