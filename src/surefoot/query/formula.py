@@ -49,6 +49,8 @@ Formula: TypeAlias = Atom | All | AnyOf
 def normal(term: Term, positive: bool = True) -> Formula:
     """The normal form of a lowered term, or of its negation; `Unsupported` for what lowering removes."""
     match term:
+        case Apply(Op.LE | Op.LT | Op.EQ as op, (left, right)):
+            return _comparison(op, minus(linearise(left), linearise(right)), positive)
         case Const(bool(value)):
             return All() if value is positive else AnyOf()
         case Var(name):
@@ -59,8 +61,6 @@ def normal(term: Term, positive: bool = True) -> Formula:
         case Apply(Op.AND | Op.OR as op, args):
             parts = (normal(a, positive) for a in args)
             return all_of(parts) if (op is Op.AND) is positive else any_of(parts)
-        case Apply(Op.LE | Op.LT | Op.EQ as op, (left, right)):
-            return _comparison(op, minus(linearise(left), linearise(right)), positive)
         case _:
             raise Unsupported(
                 f"`{show(term)}` is not a comparison of linear terms", fix="lower the query first"

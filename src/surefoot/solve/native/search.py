@@ -257,7 +257,8 @@ def _judged(s: Search, domains: Domains, found: Bounded) -> Answer | None:
     # A point stays as stubborn as it was: it is looked at once more, not for ever.
     at_first = np.where(splittable(s.problem, domains.box).any(axis=1), 0, domains.stubborn)
     stubborn = np.where((nearly | ~alive).all(axis=1), domains.stubborn + 1, at_first)
-    rest = Domains(box, known, alive, domains.node, stubborn).pick(keep)
+    rest = Domains(box, known, alive, domains.node, stubborn)
+    rest = rest if keep.all() else rest.pick(keep)
     shrunk: Mask = np.any((box.low > domains.box.low) | (box.high < domains.box.high), axis=1)
     return _branch(s, rest, slopes[keep], all_linear(s.problem, found)[keep], shrunk[keep])
 
@@ -292,7 +293,8 @@ def _branch(s: Search, rest: Domains, slopes: Array, straight: Mask, shrunk: Mas
             s.stack.push(points)
     if kept:
         again = _again(s, len(kept) + len(s.stack))
-        _split(s, rest.pick(kept), able[kept], slopes[kept], again)
+        some = rest if len(kept) == len(rest) else rest.pick(kept)
+        _split(s, some, able[kept], slopes[kept], again)
     return None
 
 

@@ -125,7 +125,8 @@ def _go_on(
     rest: NDArray[np.intp],
 ) -> tuple[Mask, Box, dict[int, Box]]:
     """Boxes that stay open: bounds to be inherited, sets that are refuted here, and a cut."""
-    part = found.pick(rest)
+    everyone = rest.size == len(alive)
+    part = found if everyone else found.pick(rest)
     gone = np.zeros((rest.size, alive.shape[1]), dtype=np.bool_)
     for number, trial in trials.items():
         here = alive[rest, number] & refuted[rest, number]
@@ -138,6 +139,8 @@ def _go_on(
     _write_bounds(ledger, domains, part, np.arange(rest.size), rest)
     _write_drops(ledger, domains, trials, rest, gone)
     box = _cut_off(ledger, domains, trials, alive, hull, worth, rest) if worth.any() else domains.box
+    if everyone:
+        return alive, box, part.inheritance(domains.known)
     known = found.inheritance(domains.known)
     for value, own in part.inheritance(domains.known).items():
         kept = known[value] = Box(known[value].low.copy(), known[value].high.copy())
