@@ -82,6 +82,19 @@ def roundings(given: Network, single: bool) -> dict[int, Mask]:
     return {v: np.ones(widths[v], dtype=np.bool_) for v in range(1, len(widths))} if single else {}
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_values_at_points_are_those_of_numpy(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    given = network(rng, direct=bool(seed % 3))
+    chain = plans(given, {})[0].chain
+    assert chain is not None
+    for count in (1, 2, 5):
+        points = rng.normal(size=(count, given.width))
+        found, plain = sheets.values_at(chain, points), forward(given, points)[-1]
+        assert found.shape == plain.shape
+        np.testing.assert_allclose(found, plain, atol=1e-9 * (1.0 + np.abs(plain).max()))
+
+
 @pytest.mark.parametrize("seed", range(30))
 def test_bounds_and_planes_are_those_of_numpy(seed: int) -> None:
     rng = np.random.default_rng(seed)

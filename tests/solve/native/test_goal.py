@@ -1,0 +1,65 @@
+"""The sets of atoms that are left to refute, and the rows for them."""
+
+import numpy as np
+import pytest
+
+from surefoot.problem.environment import Real
+from surefoot.problem.network import dense
+from surefoot.problem.term import Const, Term, Var, conjunction, disjunction, equal
+from surefoot.query.query import NetworkCall, Quantity, Query
+from surefoot.solve.native.bounding.bounds import bounded
+from surefoot.solve.native.goal import Goal, failing, goal
+from surefoot.solve.native.problem import Compiled
+from surefoot.solve.native.proof.literal import compiled
+from surefoot.solve.native.search import planned
+from surefoot.solve.native.solver import _form
+
+input_value, output = Var("x"), Var("y")
+
+
+def prepared(*constraints: Term, every_atom: bool) -> tuple[Compiled, Goal]:
+    """For y = |x| with x between -1 and 1."""
+    network = dense([([[1.0], [-1.0]], [0.0, 0.0]), ([[1.0, 1.0]], [0.0])])
+    quantities = (Quantity("x", Real(-1, 1)), Quantity("y", Real()))
+    query = Query(quantities, constraints, (NetworkCall(network, (input_value,), ("y",)),))
+    cases = _form(query).cases
+    assert cases is not None
+    problem = compiled(cases[0])
+    assert problem is not None
+    plan = planned(problem, certify=True)
+    whole = bounded(plan, problem.low[None], problem.high[None], {})
+    return problem, goal(problem, whole, every_atom)
+
+
+@pytest.mark.parametrize("every_atom", [False, True])
+def test_rows_and_failing_atoms(every_atom: bool) -> None:
+    asked = conjunction((input_value <= Const(1), input_value + output <= Const(-1), equal(output, Const(3))))
+    problem, sets = prepared(asked, every_atom=every_atom)
+    assert sets.sets == ((1, 2),)  # that x <= 1 is sure
+    assert sets.atoms.tolist() == ([0, 1, 2, 2] if every_atom else [1, 2, 2])
+    assert sets.direct == len(sets.atoms) - 1
+    for row, atom in zip(sets.rows[: sets.direct], sets.atoms, strict=False):
+        assert row.tolist() == np.eye(3)[atom].tolist()
+    assert sets.rows[sets.direct].tolist() == [0.0, 0.0, -1.0]
+    assert sets.atoms[sets.of_set[0]].tolist() == [1, 2, 2]
+    # Where only the negative of the equality is positive, the equality fails.
+    least = np.full((1, len(sets.atoms)), -1.0)
+    least[0, sets.direct] = 1.0
+    assert failing(problem, sets, least).tolist() == [[False, False, True]]
+    least[0, sets.of_set[0][0]] = 1.0
+    assert failing(problem, sets, least).tolist() == [[False, True, True]]
+
+
+def test_atoms_of_inputs_alone_are_decided_exactly() -> None:
+    third = Const(1) / Const(3)
+    asked = disjunction(
+        (
+            conjunction((input_value <= third, input_value > third, output <= Const(5))),
+            conjunction((input_value < Const(-1), output <= Const(5))),
+            conjunction((input_value >= Const(-1), output < Const(0))),
+        )
+    )
+    problem, sets = prepared(asked, every_atom=False)
+    [several] = sets.sets
+    assert [problem.forms[j].coefficients[0][0] for j in several] == ["y"]
+    assert len(sets.opposed) == 2  # one set opposes itself, of the other one atom holds nowhere
