@@ -50,7 +50,7 @@ def verify(
     budget = budget or Budget()
     started = budget.elapsed()
     validate(problem)
-    executed, lift = discretise(problem)
+    executed, lift = discretise(problem, continuous=True)
     engines = _able(executed, engine)
     searching = budget.elapsed()
     vacuous = _vacuous(executed)
@@ -112,7 +112,11 @@ def in_reals_only(verdict: Verdict) -> bool:
 
 def arithmetic_of(problem: Problem, real: bool) -> str:
     """For which evaluation of network and environment an answer is meant."""
-    environment = f"environment {problem.environment.arithmetic.value}"
+    environment, flow = f"environment {problem.environment.arithmetic.value}", problem.environment.flow
+    if flow is not None and flow.continuous:
+        environment = (
+            f"differential equation in real numbers, controls {problem.environment.arithmetic.value}"
+        )
     if not isinstance(problem.policy, NeuralPolicy):
         return environment
     return f"network {'in exact real arithmetic' if real else 'float32'}, {environment}"
@@ -145,7 +149,7 @@ def able(problem: Problem, engines: Iterable[Engine], *, in_order: bool = False)
     waits = not in_order and _has_many_cases(problem)
     for engine in sorted(engines, key=lambda e: waits and _solver(e) == "native"):
         if engine.name not in found:
-            why = engine.objection(problem)
+            why = objection(engine, problem)
             if why is None:
                 found[engine.name] = engine
             else:
@@ -153,6 +157,14 @@ def able(problem: Problem, engines: Iterable[Engine], *, in_order: bool = False)
     if not found:
         raise NoEngine("no engine can take this problem (" + "; ".join(dict.fromkeys(objections)) + ")")
     return tuple(found.values())
+
+
+def objection(engine: Engine, problem: Problem) -> str | None:
+    """Why an engine cannot take a problem; one of them knows time between steps."""
+    flow = problem.environment.flow
+    if flow is not None and flow.continuous and engine.name != "barrier":
+        return "it looks at steps, and the problem is about continuous time"
+    return engine.objection(problem)
 
 
 def _solver(engine: Engine) -> str:
@@ -167,7 +179,7 @@ def _has_many_cases(problem: Problem) -> bool:
 def _able(problem: Problem, given: Engine | Sequence[Engine] | None) -> tuple[Engine, ...]:
     if given is None or isinstance(given, Sequence):
         return able(problem, portfolio() if given is None else given)
-    if (why := given.objection(problem)) is not None:
+    if (why := objection(given, problem)) is not None:
         raise Unsupported(why, fix="run `surefoot engines MODEL` to see which engine can take it")
     return (given,)
 
@@ -217,6 +229,11 @@ def _combined(values: list[bool | None], deciding: bool) -> bool | None:
 def notes(problem: Problem) -> tuple[str, ...]:
     """What a reader of the result must know about how the problem was read."""
     found = list(problem.environment.notes)
+    if (flow := problem.environment.flow) is not None and flow.continuous:
+        found.append(
+            f"time is continuous: the state is seen and controls are set every {flow.step}, disturbances may"
+            " change at any time, and what is proved holds at all times"
+        )
     if problem.environment.overapproximate:
         found.append("the environment is an over-approximation: a trace may not exist in the real system")
     if isinstance(problem.policy, OraclePolicy):

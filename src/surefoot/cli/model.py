@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import runpy
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from traceback import walk_tb
 from typing import Any
@@ -26,6 +26,7 @@ from surefoot.formats.wiring import (
     wiring_from_options,
 )
 from surefoot.problem.problem import Problem
+from surefoot.transform.discretise import in_time
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,30 @@ def model_flags(command: Callable[..., Any]) -> Callable[..., Any]:
     ):
         command = option(command)
     return command
+
+
+def time_flags(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that say what a differential equation means."""
+    times, methods = click.Choice(["steps", "continuous"]), click.Choice(["euler", "rk4", "taylor"])
+    command = click.option(
+        "--flow-method", type=methods, help="Of steps: euler, rk4; in continuous time: euler, taylor."
+    )(command)
+    return click.option(
+        "--time", type=times, help="Of a differential equation: as executed by steps, or between them too."
+    )(command)
+
+
+def timed(loaded: Loaded, time: str | None, method: str | None) -> Loaded:
+    """The problems in that time; both are part of how they were read."""
+    if time is None:
+        if method is not None:
+            raise InvalidProblem(
+                "a method without a time", fix="add --time continuous", where="--flow-method"
+            )
+        return loaded
+    problems = {name: in_time(problem, time, method) for name, problem in loaded.problems.items()}
+    more = {"time": time} | ({} if method is None else {"method": method})
+    return replace(loaded, problems=problems, source={**loaded.source, **more})
 
 
 def load_model(
@@ -122,7 +147,7 @@ def load_source(source: Mapping[str, Any], *, trust_python: bool = False) -> Loa
     others = [v for k, v in source.items() if k != "constants" and v is not None]
     if not isinstance(constants, list) or not all(isinstance(v, str) for v in (*constants, *others)):
         raise InvalidProblem("how the problem was read is not told in words", fix=fix, where="source")
-    loaded = _loaded_again(source, trust_python)
+    loaded = timed(_loaded_again(source, trust_python), source.get("time"), source.get("method"))
     if len(loaded.problems) != 1:
         raise InvalidProblem("the result does not say which property it is about", fix=fix, where="source")
     return loaded
@@ -190,8 +215,6 @@ def _jani_problems(
 
 def _wiring(settings: Mapping[str, Any], read: list[Path]) -> Wiring | Rewiring | None:
     """The whole wiring if --observe is given, else what replaces parts of the wiring in a file."""
-    from dataclasses import replace
-
     from surefoot.formats.normalize import read_normalization
 
     statistics = None

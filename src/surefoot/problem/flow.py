@@ -1,4 +1,4 @@
-"""Differential equations: data from which the discrete map that is executed is derived."""
+"""Differential equations: executed by steps, or meant as they are with controls that are held."""
 
 from __future__ import annotations
 
@@ -10,8 +10,15 @@ from surefoot.problem.term import Term
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """d(name)/dt = derivative for each pair; `method` (euler, rk4) and `step` name the discrete map."""
+    """d(name)/dt = derivative for each pair; `method` (euler, rk4) and `step` name the discrete map.
+
+    `continuous`: the system is the differential equation itself, at all times. The policy sees the state
+    every `step`, its controls are held until the next time, and what the environment chooses may change at
+    any time.
+    `method` (euler, taylor) is then the polynomial that proofs and shields predict the next state with.
+    """
 
     derivatives: tuple[tuple[str, Term], ...]
     step: Fraction
     method: str = "euler"
+    continuous: bool = False

@@ -28,11 +28,21 @@ from surefoot.verdict.verdict import Verdict
 MOST_NODES = 200_000  # of one new value, counted as often as they are computed
 
 
-def discretise(problem: Problem) -> tuple[Problem, Callable[[Verdict], Verdict]]:
-    """The problem without a flow; its states are those of the original, so verdicts stay as they are."""
+def discretise(problem: Problem, *, continuous: bool = False) -> tuple[Problem, Callable[[Verdict], Verdict]]:
+    """The problem without a flow; its states are those of the original, so verdicts stay as they are.
+
+    A flow in continuous time is no map of steps: it is left as it is for who says that he can read it.
+    """
     environment = problem.environment
     if environment.flow is None:
         return problem, _unchanged
+    if environment.flow.continuous:
+        if continuous:
+            return problem, _unchanged
+        raise Unsupported(
+            "the problem is about continuous time, which `check --engine barrier` and `shield` answer alone",
+            fix="ask about the steps that are executed: `--time steps`, or no `time` in `[flow]`",
+        )
     _refuse_joint_steps(environment)
     values = next_values(environment.flow)
     for name, value in values.items():
@@ -46,6 +56,21 @@ def discretise(problem: Problem) -> tuple[Problem, Callable[[Verdict], Verdict]]
         for c in environment.components
     )
     return replace(problem, environment=replace(environment, components=components, flow=None)), _unchanged
+
+
+def in_time(problem: Problem, time: str, method: str | None = None) -> Problem:
+    """The same equations in `continuous` time or by `steps`; methods of the other one are replaced."""
+    flow = problem.environment.flow
+    if flow is None:
+        raise Unsupported(
+            f"`{problem.name}` has no differential equation: its steps are all that there is",
+            fix="leave --time out, or write derivatives in `[flow]`",
+        )
+    continuous = time == "continuous"
+    kept = flow.method if continuous is flow.continuous else None
+    usual = "taylor" if continuous else "euler"
+    changed = replace(flow, continuous=continuous, method=method or kept or usual)
+    return replace(problem, environment=replace(problem.environment, flow=changed))
 
 
 def next_values(flow: Flow) -> dict[str, Term]:

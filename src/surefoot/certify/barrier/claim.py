@@ -132,7 +132,11 @@ def _system(
     sets: Sequence[Mapping[str, Any]],
     permits: Sequence[Mapping[str, Any]] | None = None,
 ) -> dict[str, Any]:
-    return {
+    time = {}
+    if (motion := system.motion) is not None:
+        rates = [written(t) for t in motion.derivatives]
+        time = {"time": {"derivatives": rates, "period": exact(motion.period)}}
+    return time | {
         "name": system.name,
         "variables": list(system.variables),
         "initial": _box(system.initial),

@@ -180,6 +180,8 @@ def _about_sets(certificate: Mapping[str, Any]) -> Verdict:
     except Refused as error:
         return Verdict(False, str(error), words)
     meaning = _MEANING[data["arithmetic"]]
+    if "time" in data["claim"]["system"]:
+        meaning = f"the differential equation in real numbers, its controls in {meaning}"
     missing = ("where the system comes from: it is written out in the certificate",)
     count = len(data["sets"])
     reason = (

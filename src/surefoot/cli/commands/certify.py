@@ -196,7 +196,7 @@ def other_problem(content: Mapping[str, Any], stored: StoredResult, trust_python
         case {"kind": "graph"}:
             same = is_about_graph(content, problem, loaded.inputs)
         case {"kind": "barrier"}:
-            same = is_about_sets(content, discretise(problem)[0])
+            same = is_about_sets(content, discretise(problem, continuous=True)[0])
         case {"kind": "convergence"}:
             same = is_about_convergence(content, discretise(problem)[0])
         case _:

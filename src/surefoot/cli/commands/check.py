@@ -12,7 +12,7 @@ import click
 
 from surefoot.cli.engine_options import build_engines, engine_flags
 from surefoot.cli.graph_file import check_graph, splits_wanted, with_splits_tried, write_graph
-from surefoot.cli.model import Loaded, load_model, model_flags
+from surefoot.cli.model import Loaded, load_model, model_flags, time_flags, timed
 from surefoot.cli.output import check_writable, positive, write, write_certificate
 from surefoot.cli.progress import progress
 from surefoot.cli.stored_invariant import read_invariant
@@ -33,6 +33,7 @@ from surefoot.work.budget import Budget
 @click.command()
 @click.argument("model", type=click.Path(path_type=Path))
 @model_flags
+@time_flags
 @engine_flags
 @click.option(
     "--timeout",
@@ -72,6 +73,8 @@ from surefoot.work.budget import Budget
 @click.option("--quiet", is_flag=True, help="No progress on stderr.")
 def check(
     model: Path,
+    time: str | None,
+    flow_method: str | None,
     engine_name: str | None,
     dump_queries: Path | None,
     timeout: float,
@@ -99,7 +102,7 @@ def check(
         raise InvalidProblem("--abstract and --assume-invariant do not go together", fix="give one of them")
     wiring = {name: options.pop(name) for name in MODEL_OPTIONS}
     study = str(model).partition("/")[0] if names_study(str(model)) else None
-    loaded = of_study(str(model), wiring) if study else load_model(model, **wiring)
+    loaded = timed(of_study(str(model), wiring) if study else load_model(model, **wiring), time, flow_method)
     check_writable(certificate, [model, *map(Path, loaded.inputs)], "--certificate")
     check_graph(graph, [model, *map(Path, loaded.inputs)])
     for what, option, given in (("certificate", "--certificate", certificate), ("graph", "--graph", graph)):

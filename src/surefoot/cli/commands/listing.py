@@ -11,7 +11,7 @@ from surefoot.errors import SurefootError
 from surefoot.problem.environment import Real
 from surefoot.problem.term import TRUE
 from surefoot.query.query import Quantity, Query
-from surefoot.run import portfolio
+from surefoot.run import objection, portfolio
 from surefoot.solve import SOLVERS
 from surefoot.transform.discretise import discretise
 
@@ -30,7 +30,7 @@ def engines(model: Path | None, properties: tuple[str, ...]) -> int:
     for problem in load_model(model, properties=properties).problems.values():
         for engine in portfolio():
             try:
-                why = engine.objection(discretise(problem)[0])
+                why = objection(engine, discretise(problem, continuous=True)[0])
             except SurefootError as error:
                 why = str(error)
             print(f"{problem.name}: {engine!r}: {'can take it' if why is None else why}")

@@ -2,26 +2,31 @@
 
 from surefoot.encode.barrier.cases import conjunctions
 from surefoot.encode.barrier.inside import inside_set, permitted
+from surefoot.encode.barrier.motion import Bounds, Motion, change, range_of
 from surefoot.encode.barrier.nested import nested
+from surefoot.encode.barrier.polynomials import polynomial_of
 from surefoot.encode.barrier.system import (
     Rule,
     System,
     box_of,
-    polynomial_of,
     rules_of,
     system_of,
     without_target,
 )
 
 __all__ = [
+    "Bounds",
+    "Motion",
     "Rule",
     "System",
     "box_of",
+    "change",
     "conjunctions",
     "inside_set",
     "nested",
     "permitted",
     "polynomial_of",
+    "range_of",
     "rules_of",
     "system_of",
     "without_target",

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TypeAlias
 
+from surefoot.encode.barrier.motion import Motion, Period, taylor
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Arithmetic, Choice, Environment, Outcome, Real, Variable
 from surefoot.problem.policy import ProgramPolicy
@@ -14,10 +14,9 @@ from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Recurs
 from surefoot.problem.show import show
 from surefoot.problem.term import FALSE, TRUE, Apply, Const, Op, Term, Var, conjunction, disjunction
-from surefoot.query.polynomial import Polynomial, constant
 
 Range: TypeAlias = tuple[Fraction, Fraction]
-MOST_POWER = 30
+ORDERS = {"euler": 1, "taylor": 2}  # of the Taylor polynomials that predict the state after one period
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +31,19 @@ class System:
     disturbances: tuple[tuple[str, Range], ...]
     next: tuple[Term, ...]
     unsafe: Term
+    motion: Motion | None = None  # then time is continuous, and `next` close to the state after one period
+
+    @property
+    def compares_rounded(self) -> bool:
+        """Are states doubles, which conditions compare with doubles?"""
+        return self.rounded and self.motion is None
+
+    @property
+    def period(self) -> Period | None:
+        if self.motion is None:
+            return None
+        names = tuple(name for name, _, _ in self.controls)
+        return Period(self.motion, self.variables, names, self.disturbances, self.next, self.rounded)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +62,16 @@ def system_of(problem: Problem) -> System:
         raise Unsupported("updates one after the other in one step")
     rounded = environment.arithmetic is Arithmetic.FLOAT64
     names = tuple(v.name for v in environment.variables)
+    disturbances = tuple(
+        (c.name, _around(_chosen(c), rounded)) for c in environment.components[0].edges[0].chosen
+    )
+    motion, flow = _motion(environment, edge), environment.flow
+    if motion is None and flow is not None:
+        raise Unsupported("the steps of the flow are not written as updates")
+    following = tuple(updates.get(v.name, Var(v.name)) for v in environment.variables)
+    if motion is not None:
+        held = [c.name for c in environment.controls]
+        following = taylor(motion, names, held, disturbances, rounded)
     return System(
         environment.name,
         rounded,
@@ -59,10 +81,23 @@ def system_of(problem: Problem) -> System:
             (c.name, c.low if c.clipped else None, c.high if c.clipped else None)
             for c in environment.controls
         ),
-        tuple((c.name, _around(_chosen(c), rounded)) for c in environment.components[0].edges[0].chosen),
-        tuple(updates.get(v.name, Var(v.name)) for v in environment.variables),
+        disturbances,
+        following,
         _unsafe(problem, environment.variables),
+        motion,
     )
+
+
+def _motion(environment: Environment, outcome: Outcome) -> Motion | None:
+    """The differential equation, if it is meant as such; a variable without a derivative stays as it is."""
+    flow = environment.flow
+    if flow is None or not flow.continuous:
+        return None
+    if outcome.updates:
+        raise Unsupported("in continuous time variables change by their derivatives alone, not by updates")
+    rates = dict(flow.derivatives)
+    derivatives = tuple(rates.get(v.name, Const(0)) for v in environment.variables)
+    return Motion(derivatives, flow.step, ORDERS[flow.method])
 
 
 def without_target(problem: Problem) -> tuple[Problem, Term]:
@@ -168,41 +203,3 @@ def box_of(term: Term, names: tuple[str, ...]) -> tuple[Range, ...]:
         if name not in low or name not in high or low[name] > high[name]:
             raise Unsupported(f"the starts are not a box: `{name}` has no bounds there")
     return tuple((low[name], high[name]) for name in names)
-
-
-def polynomial_of(term: Term, names: Mapping[str, Polynomial], variables: int, rounded: bool) -> Polynomial:
-    """A term built by + - * / and whole powers; `rounded`: a number means the nearest double."""
-
-    def of(part: Term) -> Polynomial:
-        match part:
-            case Const(bool()):
-                raise Unsupported("a truth value where a polynomial is needed")
-            case Const(value):
-                return constant(Fraction(float(value)) if rounded else Fraction(value), variables)
-            case Var(name) if name in names:
-                return names[name]
-            case Apply(Op.ADD, parts):
-                total = of(parts[0])
-                for other in parts[1:]:
-                    total = total + of(other)
-                return total
-            case Apply(Op.SUB, (left, right)):
-                return of(left) - of(right)
-            case Apply(Op.NEG, (inner,)):
-                return -of(inner)
-            case Apply(Op.MUL, parts):
-                total = of(parts[0])
-                for other in parts[1:]:
-                    total = total * of(other)
-                return total
-            case Apply(Op.DIV, (left, Const(value))) if value:
-                return of(left).times(1 / (Fraction(float(value)) if rounded else Fraction(value)))
-            case Apply(Op.POW, (base, Const(int(exponent)))) if 0 < exponent <= MOST_POWER:
-                total = inner_base = of(base)
-                for _ in range(exponent - 1):
-                    total = total * inner_base
-                return total
-            case _:
-                raise Unsupported(f"`{show(part)}` is not a polynomial")
-
-    return of(term)

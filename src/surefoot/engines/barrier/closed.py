@@ -10,18 +10,13 @@ from typing import Any
 
 from surefoot.encode.barrier import conjunctions, nested
 from surefoot.engines.barrier.find import pairs
-from surefoot.engines.barrier.plane import Plane, Range, rounding, shift
+from surefoot.engines.barrier.plane import SPARE, Plane, Range, Unproved, magnitudes, rounding, shift
 from surefoot.problem.term import Term
 from surefoot.query.polynomial import Polynomial, constant, variable
 from surefoot.solve.sos import Summand, prove
 from surefoot.work.budget import Budget
 
 Proof = tuple[Summand, ...]
-SPARE = Fraction(101, 100)
-
-
-class Unproved(Exception):
-    """A condition for which no proof was found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +97,7 @@ class Obligations:
     ) -> ClosedSet:
         """The set with its proofs; `starts`: boxes, each with its proof."""
         room, step, drift = self.margins()
-        proof = {
+        proof: dict[str, Any] = {
             "scale": [[number_text(c), number_text(u)] for c, u in self.where.units],
             "margins": {
                 "room": number_text(room),
@@ -115,11 +110,18 @@ class Obligations:
             "covers": [box for box, _ in starts],
             "start": [shown for _, shown in starts],
         }
+        motion, own, proposed = self.where.system.motion, self.where.own, self.where.proposed
+        if motion is not None and own is not None:
+            proof["period"] = {
+                "order": motion.order,
+                "enclosure": box_text(own.enclosure),
+                "proposed": None if proposed is None else box_text(proposed.enclosure),
+            }
         margin = self.margin if self.tested else Fraction(0)
         return ClosedSet(self.where.domain, self.term, self.tested, margin, proof)
 
     def inside(self) -> list[Polynomial]:
-        return [*self.where.within(self.where.domain), -self.barrier]
+        return [*self.where.within(self.where.seen), -self.barrier]
 
     def own(self) -> list[tuple[int, ...]]:
         """Products of the constraints of the set."""
@@ -137,25 +139,21 @@ class Obligations:
             raise Unproved(what)
         return [_summand(s) for s in found]
 
-    def _sizes(self) -> dict[str, tuple[float, float]]:
-        system = self.where.system
-        return {
-            name: (float(max(abs(low), abs(high))), 0.0)
-            for name, (low, high) in zip(system.variables, self.where.domain, strict=True)
-        }
-
     @property
     def margin(self) -> Fraction:
         """What the test of the set leaves to its own rounding errors."""
         if not self.where.system.rounded:
             return Fraction(0)
-        return Fraction(float(Fraction(rounding(self.term, self._sizes())[1]) * SPARE))
+        return Fraction(float(Fraction(rounding(self.term, magnitudes(self.where))[1]) * SPARE))
 
     def margins(self) -> tuple[Fraction, tuple[Fraction, ...], Fraction]:
-        system, sizes = self.where.system, self._sizes()
+        system, sizes = self.where.system, magnitudes(self.where)
+        room = 2 * self.margin * SPARE if self.tested else Fraction(0)
+        if (own := self.where.own) is not None:
+            step = self.where.held(own)
+            return room, step, Fraction(float(self.where.changed(self.barrier, step) * SPARE))
         if not system.rounded:
             return Fraction(0), (Fraction(0),) * len(system.variables), Fraction(0)
-        room = 2 * self.margin * SPARE if self.tested else Fraction(0)
         values = dict(sizes)
         for then, (name, low, high) in zip(self.where.then, system.controls, strict=True):
             size, error = rounding(then, sizes)
@@ -185,8 +183,9 @@ class Obligations:
         found = []
         for case in conjunctions(self.where.system.unsafe):
             slack = [self.slack(left, right) for left, right in case]
+            slack = [s + more for s, more in zip(slack, self.where.between(case), strict=True)]
             extra = [
-                self.where.of(right) - self.where.of(left) + constant(s, self.where.size)
+                self.where.condition(right) - self.where.condition(left) + constant(s, self.where.size)
                 for (left, right), s in zip(case, slack, strict=True)
             ]
             if (direct := self._excluded(extra)) is not None:
@@ -201,7 +200,7 @@ class Obligations:
     def _excluded(self, extra: Sequence[Polynomial]) -> list[Any] | None:
         """-1 from a comparison and one side of the domain, where their sum is a negative number."""
         nothing = (0,) * self.where.size
-        for index, side in enumerate(self.where.within(self.where.domain)):
+        for index, side in enumerate(self.where.within(self.where.seen)):
             for number, gap in enumerate(extra):
                 unit = next((c for m, c in gap.terms.items() if m != nothing), Fraction(0))
                 other = next((c for m, c in side.terms.items() if m != nothing), Fraction(0))
@@ -216,9 +215,9 @@ class Obligations:
         return None
 
     def slack(self, left: Term, right: Term) -> Fraction:
-        if not self.where.system.rounded:
+        if not self.where.system.compares_rounded:
             return Fraction(0)
-        sizes = self._sizes()
+        sizes = magnitudes(self.where)
         return sum((Fraction(rounding(t, sizes)[1]) * SPARE for t in (left, right)), Fraction(0))
 
     def steps(

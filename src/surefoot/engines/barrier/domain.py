@@ -64,9 +64,9 @@ def limits_of(system: System, name: str) -> Ends:
     for case in conjunctions(system.unsafe):
         match case:
             case [(Var(n), Const(value))] if n == name:
-                low.append(Fraction(float(value)) if system.rounded else Fraction(value))
+                low.append(Fraction(float(value)) if system.compares_rounded else Fraction(value))
             case [(Const(value), Var(n))] if n == name:
-                high.append(Fraction(float(value)) if system.rounded else Fraction(value))
+                high.append(Fraction(float(value)) if system.compares_rounded else Fraction(value))
     return max(low, default=None), min(high, default=None)
 
 

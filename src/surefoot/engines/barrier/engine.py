@@ -36,6 +36,9 @@ class Barrier:
             rules = rules_of(problem.policy)
         except Unsupported as why:
             return f"barrier: {why}"
+        flow = problem.environment.flow
+        if flow is not None and flow.continuous and isinstance(problem.property, Eventually | Recurs):
+            return "barrier shows convergence of steps, and the problem is about continuous time"
         if len(rules) != 1 or rules[0].when != TRUE:
             return "barrier looks at programs of one rule; sets of several rules come with their certificate"
         return None
@@ -56,7 +59,7 @@ class Barrier:
 
     def _converges(self, problem: Problem, budget: Budget) -> Verdict:
         """A closed set, and in it a polynomial that falls with every step outside of the target."""
-        from surefoot.engines.barrier.closed import Unproved
+        from surefoot.engines.barrier.plane import Unproved
         from surefoot.engines.barrier.ranking import ranking, set_and_work
 
         closed, target = without_target(problem)

@@ -51,8 +51,10 @@ def find(
     wished: Floats | None = None,
 ) -> Polynomial | None:
     """A polynomial in the units of the plane; `reached`: ends of controls that the set may reach."""
-    basis = _basis(where, shape)
-    conditions = [_start(where, basis, starts)]
+    plain = _basis(where, shape)
+    signs = _signs(where, plain)
+    basis = [*plain, *(part.times(Fraction(-1)) for part in plain)] if signs else plain
+    conditions = [_start(where, basis, starts), *signs]
     conditions += [_positive(where, basis, extra) for extra in _outside(where, reached)]
     conditions += _steps(where, basis, factor, reached, budget)
     if budget.spent():
@@ -74,6 +76,15 @@ def _basis(where: Plane, shape: Shape) -> list[Polynomial]:
     values = list(where.names().values())[: len(where.states)]
     parts = [Polynomial({m: Fraction(1)}).replaced(values, where.size) for m in shape]
     return [part.times(1 / max(abs(c) for c in part.terms.values())) for part in parts]
+
+
+def _signs(where: Plane, basis: Sequence[Polynomial]) -> list[Condition]:
+    """In continuous time a coefficient is the difference of two that are not negative: so what the barrier
+    changes between the predicted state and the real one, a sum of absolute values, is linear in them."""
+    if where.own is None:
+        return []
+    nothing, one = constant(0, where.size), constant(1, where.size)
+    return [Condition(nothing, {k: one}, (), (), where.everything) for k in range(2 * len(basis))]
 
 
 def _signed(basis: Sequence[Polynomial], sign: int) -> dict[int, Polynomial]:
@@ -101,13 +112,17 @@ def _positive(where: Plane, basis: Sequence[Polynomial], extra: list[Polynomial]
 
 def _outside(where: Plane, reached: Sequence[tuple[bool, bool]]) -> Iterator[list[Polynomial]]:
     """Where a step may leave the domain, unsafe states in it, and where a control must not be at an end."""
+    steps = where.held(where.own) if where.own is not None else [Fraction(0)] * len(where.domain)
     for controls, constraints in where.modes(reached):
-        for value, (low, high) in zip(where.following(controls), where.domain, strict=True):
-            for gap in (value - constant(high, where.size), constant(low, where.size) - value):
+        for value, (low, high), step in zip(where.following(controls), where.domain, steps, strict=True):
+            for gap in (value - constant(high - step, where.size), constant(low + step, where.size) - value):
                 if _highest(where, gap) >= 0:
                     yield [gap, *constraints]
     for case in conjunctions(where.system.unsafe):
-        gaps = [where.of(right) - where.of(left) for left, right in case]
+        gaps = [
+            where.condition(right) - where.condition(left) + constant(more, where.size)
+            for (left, right), more in zip(case, where.between(case), strict=True)
+        ]
         if all(_highest(where, gap) >= 0 for gap in gaps):
             yield gaps
     for (value, least, most), (at_low, at_high) in zip(where.ends(), reached, strict=True):
@@ -147,6 +162,9 @@ def _steps(
     """B(next) <= factor * B on the domain, for every disturbance and every case of the controls."""
     found = []
     count, disturbed = len(where.domain), where.disturbed()
+    drifts = [Fraction(0)] * len(basis)
+    if where.own is not None:
+        drifts = [where.changed(part, where.held(where.own)) for part in basis]
     for controls, constraints in where.modes(reached):
         following = [
             (value - constant(centre, where.size)).times(1 / unit)
@@ -157,7 +175,8 @@ def _steps(
         for k, part in enumerate(basis):
             if budget.spent():  # of a high degree each one takes long
                 return []
-            linear[k] = part.times(factor) - part.replaced([*following, *rest], where.size)
+            after = part.replaced([*following, *rest], where.size) + constant(drifts[k], where.size)
+            linear[k] = part.times(factor) - after
         inside = (*where.within(where.domain), *disturbed, *constraints)
         first = 2 * count + len(disturbed)
         products = (

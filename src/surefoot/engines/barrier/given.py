@@ -17,8 +17,8 @@ from typing import Any
 
 from surefoot.encode.barrier import System
 from surefoot.engines.barrier.attack import Rays
-from surefoot.engines.barrier.closed import ClosedSet, Obligations, Unproved, box_text
-from surefoot.engines.barrier.plane import Plane, Range, plane
+from surefoot.engines.barrier.closed import ClosedSet, Obligations, box_text
+from surefoot.engines.barrier.plane import Plane, Range, Unproved, plane
 from surefoot.engines.barrier.sampled import sampled
 from surefoot.engines.barrier.search import ends
 from surefoot.problem.term import Apply, Const, Op, Term, Var

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
 from math import ulp
 
-from surefoot.encode.barrier import System, polynomial_of
+from surefoot.encode.barrier import Bounds, System, change, polynomial_of, range_of
 from surefoot.errors import Unsupported
 from surefoot.problem.show import show
 from surefoot.problem.term import Apply, Const, Op, Term, Var
 from surefoot.query.polynomial import Polynomial, constant, variable
 
 Range = tuple[Fraction, Fraction]
+Case = Sequence[tuple[Term, Term]]  # comparisons: the first is at most the second
+SPARE = Fraction(101, 100)
+
+
+class Unproved(Exception):
+    """A condition for which no proof was found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +31,50 @@ class Plane:
     then: tuple[Term, ...]
     domain: tuple[Range, ...]
     units: tuple[tuple[Fraction, Fraction], ...]  # of variables, then of disturbances
+    own: Bounds | None = None  # in continuous time: of a period under the rule
+    proposed: Bounds | None = None  # of a period under any controls, if somebody may propose some
+
+    @property
+    def seen(self) -> tuple[Range, ...]:
+        """Where states are that are seen in the domain: in continuous time they are rounded by reading."""
+        system = self.system
+        if system.motion is None or not system.rounded:
+            return self.domain
+        errors = [reading(max(abs(low), abs(high))) for low, high in self.domain]
+        return tuple((low - e, high + e) for (low, high), e in zip(self.domain, errors, strict=True))
+
+    def sizes(self) -> list[Fraction]:
+        """Of the variables in the units of the plane."""
+        pairs = zip(self.seen, self.units, strict=False)
+        return [max(abs(low - centre), abs(high - centre)) / unit for (low, high), (centre, unit) in pairs]
+
+    def changed(self, polynomial: Polynomial, by: Sequence[Fraction]) -> Fraction:
+        """How much a polynomial of the variables changes at most if each of them does by so much."""
+        rest = [Fraction(0)] * (self.size - len(by))
+        moves = [step / unit for step, (_, unit) in zip(by, self.units, strict=False)]
+        return change(polynomial, [*self.sizes(), *rest], [*moves, *rest])
+
+    def condition(self, term: Term) -> Polynomial:
+        """A side of a comparison of the state."""
+        return polynomial_of(term, self.names(), self.size, self.system.compares_rounded)
+
+    def between(self, case: Case) -> list[Fraction]:
+        """How much each comparison may change between two times at which the state is seen.
+
+        A single affine one is convex: what counts is how far the state is from the line between the two.
+        """
+        known = [b for b in (self.own, self.proposed) if b is not None]
+        gaps = [self.condition(right) - self.condition(left) for left, right in case]
+        alone = len(gaps) == 1 and gaps[0].degree <= 1
+        ways = [b.chord if alone else b.half for b in known]
+        return [
+            Fraction(float(max(self.changed(gap, by) for by in ways) * SPARE)) if ways else Fraction(0)
+            for gap in gaps
+        ]
+
+    def held(self, of: Bounds) -> tuple[Fraction, ...]:
+        """How far the state after a period may be from the predicted one."""
+        return tuple(Fraction(float(step * SPARE)) for step in of.step)
 
     @property
     def size(self) -> int:
@@ -91,10 +141,56 @@ class Plane:
         return [self.of(t, names) for t in self.system.next]
 
 
-def plane(system: System, then: tuple[Term, ...], domain: Sequence[Range]) -> Plane:
+def plane(system: System, then: tuple[Term, ...], domain: Sequence[Range], *, tested: bool = False) -> Plane:
+    """`tested`: in continuous time others may propose controls, if these have two ends."""
     ranges = [*domain, *(r for _, r in system.disturbances)]
     units = tuple(((low + high) / 2, _unit(low, high)) for low, high in ranges)
-    return Plane(system, then, tuple(domain), units)
+    found = Plane(system, then, tuple(domain), units)
+    if (period := system.period) is None:
+        return found
+    controls, errors = _held(found)
+    own = period.bounds(found.seen, controls, errors)
+    ends = [(low, high) for _, low, high in found.ends() if low is not None and high is not None]
+    proposed = None
+    if tested and len(ends) == len(system.controls):
+        proposed = period.bounds(found.seen, ends, [Fraction(0)] * len(ends))
+        own = own if proposed is not None else None
+    if own is None:
+        raise Unproved("no box is found that solutions do not leave within a period")
+    return replace(found, own=own, proposed=proposed)
+
+
+def _held(where: Plane) -> tuple[list[Range], list[Fraction]]:
+    """Where the controls of the rule are, and how far they may be from their values."""
+    sizes = [(-s, s) for s in where.sizes()]
+    box = [*sizes, *([(Fraction(0), Fraction(0))] * (where.size - len(sizes)))]
+    controls, errors = [], []
+    for then, (value, least, most) in zip(where.then, where.ends(), strict=True):
+        low, high = range_of(value, box)
+        error = (
+            Fraction(rounding(then, magnitudes(where))[1]) * SPARE if where.system.rounded else Fraction(0)
+        )
+        ends = [low - error, high + error]
+        ends = [max(end, least) for end in ends] if least is not None else ends
+        ends = [min(end, most) for end in ends] if most is not None else ends
+        controls.append((ends[0], ends[1]))
+        errors.append(error)
+    return controls, errors
+
+
+def reading(size: Fraction) -> Fraction:
+    """How far a number of this size may be from the double that it is read as."""
+    return size / 2**52 + Fraction(1, 2**1074)
+
+
+def magnitudes(where: Plane) -> dict[str, tuple[float, float]]:
+    """Of the variables as a program has them: their sizes, and how far they may be from the state."""
+    found = {}
+    for name, (low, high) in zip(where.system.variables, where.seen, strict=True):
+        size = max(abs(low), abs(high))
+        error = float(reading(size)) if where.system.motion is not None else 0.0
+        found[name] = (float(size), error)
+    return found
 
 
 def _unit(low: Fraction, high: Fraction) -> Fraction:
@@ -113,14 +209,9 @@ def shift(system: System, barrier: Term, domain: Sequence[Range], by: Sequence[F
     """How much a barrier changes at most if every variable of the domain does by so much; a little more."""
     count = len(domain)
     names = {n: variable(i, count) for i, n in enumerate(system.variables)}
-    total = Fraction(0)
-    for monomial, coefficient in polynomial_of(barrier, names, count, system.rounded).terms.items():
-        still, moved = Fraction(1), Fraction(1)
-        for (low, high), change, exponent in zip(domain, by, monomial, strict=True):
-            size = max(abs(low), abs(high))
-            still, moved = still * size**exponent, moved * (size + change) ** exponent
-        total += abs(coefficient) * (moved - still)
-    return Fraction(float(total)) * Fraction(101, 100)
+    polynomial = polynomial_of(barrier, names, count, system.rounded)
+    total = change(polynomial, [max(abs(low), abs(high)) for low, high in domain], by)
+    return Fraction(float(total)) * SPARE
 
 
 def rounding(term: Term, sizes: Mapping[str, tuple[float, float]]) -> tuple[float, float]:

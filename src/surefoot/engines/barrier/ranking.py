@@ -13,9 +13,9 @@ from fractions import Fraction
 from typing import Any
 
 from surefoot.encode.barrier import System, conjunctions
-from surefoot.engines.barrier.closed import ClosedSet, Obligations, Unproved, number_text, written
+from surefoot.engines.barrier.closed import ClosedSet, Obligations, number_text, written
 from surefoot.engines.barrier.find import pairs
-from surefoot.engines.barrier.plane import plane, shift
+from surefoot.engines.barrier.plane import Unproved, plane, shift
 from surefoot.engines.barrier.search import search
 from surefoot.problem.term import Term
 from surefoot.query.polynomial import Polynomial, constant, monomials

@@ -7,14 +7,15 @@ from fractions import Fraction
 import numpy as np
 
 from surefoot.encode.barrier import System
-from surefoot.engines.barrier.closed import ClosedSet, Unproved, closed_set
-from surefoot.engines.barrier.domain import domains
+from surefoot.engines.barrier.closed import ClosedSet, closed_set
+from surefoot.engines.barrier.domain import domains, limits_of
 from surefoot.engines.barrier.find import Shape, find, too_large
-from surefoot.engines.barrier.plane import plane
+from surefoot.engines.barrier.plane import Plane, Unproved, plane
 from surefoot.engines.barrier.sampled import sampled
 from surefoot.problem.term import Term
 from surefoot.work.budget import Budget
 
+ROOM = Fraction(11, 10)  # times what a state may be nearer to a limit than where it is seen
 DEFECTIVE, SLOW = 1e8, (Fraction(999, 1000), Fraction(995, 1000))
 FACTORS = (Fraction(99, 100), Fraction(95, 100), Fraction(999, 1000))  # where nothing better is known
 
@@ -38,7 +39,11 @@ def search(
             trouble = refused
             continue
         for domain in domains(system, then):
-            where = plane(system, then, domain)
+            try:
+                where = _with_room(plane(system, then, domain, tested=tested), tested)
+            except Unproved as why:
+                trouble = str(why)
+                continue
             for reached in ends(system):
                 for factor in known:
                     budget.progress(f"barrier: {kind}, B(next) <= {float(factor)} B")
@@ -53,6 +58,23 @@ def search(
                     if budget.spent():
                         return trouble
     return trouble
+
+
+def _with_room(where: Plane, tested: bool) -> Plane:
+    """In continuous time, a smaller domain: between two times at which it is seen a state is in no limit."""
+    known = [b for b in (where.own, where.proposed) if b is not None]
+    if not known:
+        return where
+    domain = []
+    for i, (name, (low, high)) in enumerate(zip(where.system.variables, where.domain, strict=True)):
+        room = max(b.chord[i] for b in known) * ROOM
+        least, most = limits_of(where.system, name)
+        low = low if least is None else max(low, Fraction(float(least + room)))
+        high = high if most is None else min(high, Fraction(float(most - room)))
+        if low >= high:
+            raise Unproved("between two times at which it is seen a state may come to a limit")
+        domain.append((low, high))
+    return plane(where.system, where.then, domain, tested=tested)
 
 
 def factors(system: System, then: tuple[Term, ...]) -> tuple[Fraction, ...]:

@@ -16,8 +16,8 @@ def how_unsafe(system: System, states: Floats) -> Floats:
     for case in conjunctions(system.unsafe):
         inner: Floats = np.full(len(states), np.inf)
         for left, right in case:
-            gap = polynomial_of(right, names, len(names), system.rounded)
-            gap = gap - polynomial_of(left, names, len(names), system.rounded)
+            gap = polynomial_of(right, names, len(names), system.compares_rounded)
+            gap = gap - polynomial_of(left, names, len(names), system.compares_rounded)
             inner = np.minimum(inner, evaluated(gap, states))
         found = np.maximum(found, inner)
     return found

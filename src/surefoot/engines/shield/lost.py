@@ -25,6 +25,8 @@ MOST_CORNERS = 6  # variables: corners are looked at up to this many
 
 def lost_parts(system: System, part: Box) -> tuple[Box, ...]:
     """The whole part if it is lost; otherwise those of its faces and corners that are."""
+    if system.motion is not None:
+        return ()  # what happens within a period is not looked at
     if is_lost(system, part):
         return (part,)
     found: list[Box] = []

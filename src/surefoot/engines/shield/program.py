@@ -14,13 +14,11 @@ from typing import Any
 
 from surefoot.encode.barrier import System, inside_set, permitted, polynomial_of
 from surefoot.engines.barrier.engine import content
-from surefoot.engines.barrier.plane import rounding, shift
+from surefoot.engines.barrier.plane import SPARE, plane, reading, rounding, shift
 from surefoot.engines.shield.gains import Range
 from surefoot.engines.shield.synthesis import Synthesis
 from surefoot.problem.policy import Branch, Policy, ProgramPolicy, ShieldedPolicy
 from surefoot.query.polynomial import Polynomial, constant, variable
-
-SPARE = Fraction(101, 100)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +62,7 @@ def permits_of(system: System, found: Synthesis) -> tuple[Permit, ...]:
         (min(low for low, _ in ranges), max(high for _, high in ranges))
         for ranges in zip(*(b.set.domain for b in found.branches), strict=True)
     ]
-    far = _differences(system, hull)
+    far = _differences(system, hull, _left_out(system, found))
     permits = []
     for branch in found.branches:
         inside = tuple(
@@ -91,8 +89,18 @@ def _down(value: Fraction) -> Fraction:
     return -_up(-value)
 
 
-def _differences(system: System, hull: Sequence[Range]) -> list[Fraction]:
-    """How far each next value may be from the predicted one."""
+def _left_out(system: System, found: Synthesis) -> list[Fraction]:
+    """In continuous time, how far states after a period may be from what is predicted in exact numbers."""
+    zero = [Fraction(0)] * len(system.variables)
+    if system.motion is None:
+        return zero
+    planes = [plane(system, b.then, b.set.domain, tested=True) for b in found.branches]
+    steps = [where.held(where.proposed) for where in planes if where.proposed is not None]
+    return [max(several) for several in zip(zero, *steps, strict=True)]
+
+
+def _differences(system: System, hull: Sequence[Range], more: Sequence[Fraction]) -> list[Fraction]:
+    """How far each next value may be from the predicted one; `more`: by what else."""
     names = [*system.variables, *(n for n, _, _ in system.controls), *(n for n, _ in system.disturbances)]
     size, count = len(names), len(system.disturbances)
     free = {n: variable(i, size) for i, n in enumerate(names)}
@@ -103,13 +111,16 @@ def _differences(system: System, hull: Sequence[Range]) -> list[Fraction]:
     sizes += [max(abs(low or Fraction(0)), abs(high or Fraction(0))) for _, low, high in system.controls]
     widths = [(high - low) / 2 for _, (low, high) in system.disturbances]
     known = {n: (float(s), 0.0) for n, s in zip(names[: size - count], sizes, strict=True)}
+    if system.motion is not None:
+        read = zip(system.variables, sizes, strict=False)
+        known |= {n: (float(s + reading(s)), float(reading(s)) * 2) for n, s in read}
     known |= {n: (float(max(abs(a), abs(b))), 0.0) for n, (a, b) in system.disturbances}
     found = []
-    for term in system.next:
+    for term, rest in zip(system.next, more, strict=True):
         moved, still = (polynomial_of(term, n, size, system.rounded) for n in (there, fixed))
         change = _largest(moved - still, [*sizes, *widths])
         error = Fraction(2 * rounding(term, known)[1]) if system.rounded else Fraction(0)
-        found.append((change + error) * SPARE)
+        found.append((change + error + rest) * SPARE)
     return found
 
 

@@ -18,7 +18,7 @@ from surefoot.encode.barrier import System, nested, polynomial_of
 from surefoot.engines.barrier.closed import ClosedSet
 from surefoot.engines.barrier.find import Shape
 from surefoot.engines.barrier.given import Box, Proofs, cover, proofs_of
-from surefoot.engines.barrier.plane import plane
+from surefoot.engines.barrier.plane import Unproved, plane
 from surefoot.engines.barrier.search import search
 from surefoot.engines.shield.combination import of_polynomials
 from surefoot.engines.shield.gains import Candidate, Gain, Oracle
@@ -82,7 +82,11 @@ def _with_sets(system: System, rules: Sequence[OldRule], budget: Budget) -> Synt
     """Those of the sets that are closed and safe here, and the starts that they contain."""
     shown: list[tuple[OldRule, Proofs]] = []
     for rule in rules:
-        found = proofs_of(plane(system, rule.then, rule.domain), rule.barrier, True, budget)
+        try:
+            where = plane(system, rule.then, rule.domain, tested=True)
+        except Unproved:
+            continue
+        found = proofs_of(where, rule.barrier, True, budget)
         if found.closed() is not None:
             shown.append((rule, found))
     if not shown:

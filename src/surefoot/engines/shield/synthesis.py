@@ -18,9 +18,9 @@ from itertools import islice
 import numpy as np
 
 from surefoot.encode.barrier import System
-from surefoot.engines.barrier.closed import ClosedSet, Unproved, covering
+from surefoot.engines.barrier.closed import ClosedSet, covering
 from surefoot.engines.barrier.find import Shape, too_large
-from surefoot.engines.barrier.plane import plane
+from surefoot.engines.barrier.plane import Unproved, plane
 from surefoot.engines.barrier.search import search
 from surefoot.engines.shield.around import is_obstructed, ways
 from surefoot.engines.shield.combination import combinations, distance
@@ -280,8 +280,8 @@ def _extended(
 ) -> tuple[int, Branch] | None:
     """A rule whose set contains this part too."""
     for index, branch in enumerate(branches):
-        where = plane(system, branch.then, branch.set.domain)
         try:
+            where = plane(system, branch.then, branch.set.domain, tested=True)
             return index, replace(branch, set=covering(where, branch.set, part, budget))
         except Unproved:
             continue

@@ -99,7 +99,7 @@ def _synchronisations(
 
 def _flow(entry: Entry, declared: Declarations, components: tuple[Component, ...]) -> Flow:
     declared.places["environment.flow"] = entry
-    fields = entry.table("step", "method", "derivatives")
+    fields = entry.table("step", "method", "derivatives", "time")
     for key in ("step", "derivatives"):
         if key not in fields:
             entry.fail(f"the flow has no `{key}`", f"add `{key}`")
@@ -113,5 +113,9 @@ def _flow(entry: Entry, declared: Declarations, components: tuple[Component, ...
     for name, own in fields["derivatives"].table().items():
         declared.places[f"environment.flow.derivatives[{len(derivatives)}]"] = own
         derivatives.append((name, own.term(names, declared.constants)))
-    method = fields["method"].string() if "method" in fields else "euler"
-    return Flow(tuple(derivatives), Fraction(step), method)
+    time = fields["time"].string() if "time" in fields else "steps"
+    if time not in ("steps", "continuous"):
+        fields["time"].fail(f"unknown time `{time}`", did_you_mean(time, ("steps", "continuous")))
+    usual = "taylor" if time == "continuous" else "euler"
+    method = fields["method"].string() if "method" in fields else usual
+    return Flow(tuple(derivatives), Fraction(step), method, time == "continuous")

@@ -29,6 +29,7 @@ from surefoot.problem.validate.scope import (
 )
 
 METHODS = ("euler", "rk4")
+PREDICTIONS = ("euler", "taylor")  # methods in continuous time
 LAWS = {"uniform": 2, "normal": 2, "integer": 2}
 
 
@@ -230,10 +231,10 @@ def _flow(environment: Environment, acting: Scope) -> None:
         return
     if flow.step <= 0:
         raise InvalidProblem(f"the step {show(Const(flow.step))} is not positive", where=f"{where}.step")
-    if flow.method not in METHODS:
-        raise InvalidProblem(
-            f"unknown method `{flow.method}`", fix=did_you_mean(flow.method, METHODS), where=where
-        )
+    known = PREDICTIONS if flow.continuous else METHODS
+    if flow.method not in known:
+        what = f"unknown method `{flow.method}` {'in continuous time' if flow.continuous else 'of steps'}"
+        raise InvalidProblem(what, fix=did_you_mean(flow.method, known), where=where)
     check_unique(
         [(n, f"{where}.derivatives[{i}]") for i, (n, _) in enumerate(flow.derivatives)], "derivative of"
     )

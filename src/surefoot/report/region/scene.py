@@ -14,7 +14,7 @@ from surefoot.problem.show import show
 from surefoot.problem.term import Term
 from surefoot.query.polynomial import Polynomial, variable
 from surefoot.report.region.runs import Run, runs_of
-from surefoot.transform.discretise import discretise
+from surefoot.transform.discretise import discretise, in_time
 
 Range: TypeAlias = tuple[Fraction, Fraction]
 Box: TypeAlias = tuple[Range, ...]
@@ -83,9 +83,10 @@ def scene_of(
 
 def certified_scene(problem: Problem, content: Mapping[str, Any], title: str, seed: int) -> Scene:
     """The sets of a certificate that was accepted, with runs of the problem from its starts."""
-    executed, _ = discretise(problem)
+    executed, _ = discretise(problem, continuous=True)
     system = system_of(executed)
-    runs, proposed = runs_of(executed, system, [system.initial], seed)
+    drawn = executed if system.motion is None else discretise(in_time(problem, "steps", "rk4"))[0]
+    runs, proposed = runs_of(drawn, system, [system.initial], seed)
     return scene_of(title, system, sets_of(content), runs, proposed, certified=True)
 
 

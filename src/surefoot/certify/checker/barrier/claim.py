@@ -17,12 +17,13 @@ from typing import Any
 from ..file import shown as shown_name
 from ..number import BadCertificate, Refused, items, number, record
 from .cover import covers
+from .period import Bounds, check_period, seen, state_of
 from .polynomial import (
     Polynomial,
     add,
     constant,
+    degree,
     double,
-    largest,
     of_term,
     scale,
     subtract,
@@ -30,7 +31,9 @@ from .polynomial import (
 )
 from .positive import check_positive
 from .rounding import Computed, computed
-from .system import Box, Range, Rule, System, conjunctions, read_box, read_system
+from .shield import check_shield
+from .shift import change, shifted
+from .system import Atom, Box, Range, Rule, System, conjunctions, read_box, read_system
 
 _CLAIM = frozenset({"kind", "system"})
 _PROOF = frozenset({"scale", "margins", "covers", "start", "unsafe", "saturation", "steps"})
@@ -48,6 +51,7 @@ class Ring:
     names: dict[str, Polynomial]
     size: int
     rounded: bool
+    units: tuple[Range, ...]  # centre and unit of each
 
     def of(self, term: Any) -> Polynomial:
         return of_term(term, self.names, self.size, self.rounded)
@@ -70,7 +74,8 @@ class Ring:
 
 @dataclass(frozen=True, slots=True)
 class Margins:
-    """What rounding may do: to the test of a set, to each next value, to the barrier after a step."""
+    """What rounding may do, and in continuous time what `next` leaves out: to the test of a set, to each next
+    value, to the barrier after a step."""
 
     room: Fraction  # J: the barrier is at most minus this
     step: tuple[Fraction, ...]
@@ -80,14 +85,21 @@ class Margins:
 def check_barrier(claim_data: object, proofs: object, arithmetic: str) -> str:
     """The claim in words; `Refused` if it is not shown."""
     system = read_system(record(claim_data, _CLAIM, frozenset(), "claim")["system"], arithmetic)
-    given = [record(p, _PROOF, frozenset(), "set") for p in items(proofs, "sets")]
+    keys = _PROOF if system.time is None else _PROOF | {"period"}
+    given = [record(p, keys, frozenset(), "set") for p in items(proofs, "sets")]
     if len(given) != len(system.rules):
         raise BadCertificate("sets: one for each rule")
     starts: list[Box] = []
     rooms: list[Fraction] = []
+    periods: list[tuple[Bounds, Bounds | None]] = []
+    if system.time is not None:
+        pairs = zip(system.rules, given, strict=True)
+        periods = [check_period(system, system.time, rule, proof["period"]) for rule, proof in pairs]
+    proposed = [wide for _, wide in periods if wide is not None]
     for index, (rule, proof) in enumerate(zip(system.rules, given, strict=True)):
+        within = [periods[index][0], *proposed] if periods else []
         try:
-            room, boxes = check_rule(system, ring_of(system, proof["scale"]), rule, proof)
+            room, boxes = check_rule(system, ring_of(system, proof["scale"]), rule, proof, within)
         except Refused as error:
             raise Refused(f"set {index}: {error}") from None
         rooms.append(room)
@@ -95,12 +107,14 @@ def check_barrier(claim_data: object, proofs: object, arithmetic: str) -> str:
     if not all(covers(starts, part) for part in system.parts):
         raise Refused("the starts are not covered by the sets")
     if system.shield is not None:
-        _check_shield(system, rooms)
+        check_shield(system, rooms, proposed)
     who = "whatever is proposed to its shield" if system.shield is not None else "by its program"
     where = "" if system.parts == (system.initial,) else f" from {len(system.parts)} boxes of its starts"
-    return (
-        f"no run of the system {shown_name(system.name)}{where}, controlled {who}, comes to an unsafe state"
-    )
+    run = f"no run of the system {shown_name(system.name)}{where}, controlled {who}"
+    if system.time is None:
+        return f"{run}, comes to an unsafe state"
+    when = f"every {system.time.period} units of continuous time"
+    return f"{run} {when}, is ever in an unsafe state, at these times and between them"
 
 
 def ring_of(system: System, data: object) -> Ring:
@@ -108,7 +122,7 @@ def ring_of(system: System, data: object) -> Ring:
     size, pairs = len(names), items(data, "scale")
     if len(pairs) != size:
         raise BadCertificate("scale: a centre and a unit for each variable and disturbance")
-    found = {}
+    found, units = {}, []
     for index, (name, pair) in enumerate(zip(names, pairs, strict=True)):
         parts = [number(part, "scale") for part in items(pair, "scale")]
         if len(parts) != 2:
@@ -117,16 +131,20 @@ def ring_of(system: System, data: object) -> Ring:
         if unit <= 0:
             raise BadCertificate("scale: a unit is positive")
         found[name] = add(scale(variable(index, size), unit), constant(centre, size))
-    return Ring(found, size, system.rounded)
+        units.append((centre, unit))
+    return Ring(found, size, system.rounded, tuple(units))
 
 
-def check_rule(system: System, ring: Ring, rule: Rule, proof: dict[str, Any]) -> tuple[Fraction, list[Box]]:
+def check_rule(
+    system: System, ring: Ring, rule: Rule, proof: dict[str, Any], periods: Sequence[Bounds] = ()
+) -> tuple[Fraction, list[Box]]:
+    """`periods`: in continuous time, that of the rule and those of what may be proposed."""
     barrier = ring.of(rule.set.barrier)
-    margins = _margins(system, rule, proof["margins"])
-    inside = [*ring.within(system.variables, rule.set.domain), scale(barrier, Fraction(-1))]
+    margins = _margins(system, ring, rule, proof["margins"], periods)
+    inside = [*ring.within(system.variables, seen(system, rule)), scale(barrier, Fraction(-1))]
     _check_saturation(system, ring, rule, inside, proof)
     _check_steps(system, ring, rule, inside, margins, proof)
-    _check_unsafe(system, ring, rule, inside, proof)
+    _check_unsafe(system, ring, rule, inside, proof, periods)
     boxes = [read_box(box, len(system.variables)) for box in items(proof["covers"], "covers")]
     shown = items(proof["start"], "start")
     if len(shown) != len(boxes):
@@ -139,43 +157,52 @@ def check_rule(system: System, ring: Ring, rule: Rule, proof: dict[str, Any]) ->
     return margins.room, boxes
 
 
-def sizes_of(box: Sequence[Range]) -> list[Fraction]:
-    return [max(abs(low), abs(high)) for low, high in box]
+def _moved(system: System, ring: Ring, rule: Rule, p: Polynomial, by: Sequence[Fraction]) -> Fraction:
+    """How much a polynomial of the variables changes at most if each does by so much, within the domain."""
+    pairs = list(zip(seen(system, rule), ring.units, strict=False))
+    sizes = [max(abs(low - centre), abs(high - centre)) / unit for (low, high), (centre, unit) in pairs]
+    steps = [step / unit for step, (_, (_, unit)) in zip(by, pairs, strict=True)]
+    rest = [Fraction(0)] * (ring.size - len(sizes))
+    return change(p, [*sizes, *rest], [*steps, *rest])
 
 
-def _margins(system: System, rule: Rule, data: object) -> Margins:
+def _margins(system: System, ring: Ring, rule: Rule, data: object, periods: Sequence[Bounds]) -> Margins:
     """The margins that are given, if they are not smaller than they have to be."""
     entry = record(data, _MARGINS, frozenset(), "margins")
     step = tuple(number(e, "margin") for e in items(entry["step"], "margins"))
     given = Margins(number(entry["room"], "room"), step, number(entry["barrier"], "margin"))
     if len(step) != len(system.variables):
         raise BadCertificate("margins: one for each variable")
-    room, least = _needed(system, rule)
+    room, least = _needed(system, rule, periods)
     enough = given.room >= room and all(a >= b for a, b in zip(step, least, strict=True))
-    if not enough or given.barrier < (
-        shifted(system, rule.set.barrier, rule.set.domain, step) if any(step) else 0
-    ):
-        raise Refused("a margin is smaller than the rounding errors")
+    drift = Fraction(0)
+    if periods:
+        drift = _moved(system, ring, rule, ring.of(rule.set.barrier), step)
+    elif any(step):
+        drift = shifted(system, rule.set.barrier, rule.set.domain, step)
+    if not enough or given.barrier < drift:
+        raise Refused("a margin is smaller than the rounding errors, or than what a period leaves open")
     return given
 
 
-def _needed(system: System, rule: Rule) -> tuple[Fraction, tuple[Fraction, ...]]:
+def _needed(system: System, rule: Rule, periods: Sequence[Bounds]) -> tuple[Fraction, tuple[Fraction, ...]]:
     """How far the test of the set and each next value may be from what they should be, over the domain."""
     room = rule.set.margin
     if not system.rounded:
-        return room, (Fraction(0),) * len(system.variables)
+        return room, periods[0].step if periods else (Fraction(0),) * len(system.variables)
     for low, high in rule.set.domain:
         if double(low) != low or double(high) != high:
             raise Refused("a side of a domain is no double")
     if double(room) != room:
         raise Refused("a margin is no double")
-    sizes = sizes_of(rule.set.domain)
-    state = {name: Computed(size) for name, size in zip(system.variables, sizes, strict=True)}
+    state = state_of(system, seen(system, rule))
     if rule.set.tested:
         error = computed(rule.set.barrier, state).error
         if room < error:
             raise Refused("the margin of the test is smaller than its rounding errors")
         room += error
+    if periods:
+        return room, periods[0].step
     values = dict(state)
     for control, then in zip(system.controls, rule.then, strict=True):
         found = computed(then, state)
@@ -185,16 +212,6 @@ def _needed(system: System, rule: Rule) -> tuple[Fraction, tuple[Fraction, ...]]
     for name, ends_of in system.disturbances:
         values[name] = Computed(max(map(abs, ends_of)))
     return room, tuple(computed(t, values).error for t in system.next)
-
-
-def shifted(system: System, term: Any, domain: Box, by: Sequence[Fraction]) -> Fraction:
-    """How much a polynomial changes at most if each variable does by so much, within the domain."""
-    count = len(system.variables)
-    total = 2 * count
-    here = {name: variable(i, total) for i, name in enumerate(system.variables)}
-    there = {name: add(here[name], variable(count + i, total)) for i, name in enumerate(system.variables)}
-    before, after = (of_term(term, n, total, system.rounded) for n in (here, there))
-    return largest(subtract(after, before), [*sizes_of(domain), *by])
 
 
 def _check_saturation(
@@ -268,86 +285,48 @@ def _check_steps(
 
 
 def _check_unsafe(
-    system: System, ring: Ring, rule: Rule, inside: Sequence[Polynomial], proof: dict[str, Any]
+    system: System,
+    ring: Ring,
+    rule: Rule,
+    inside: Sequence[Polynomial],
+    proof: dict[str, Any],
+    periods: Sequence[Bounds],
 ) -> None:
     """The constraints of I and of each unsafe case contradict each other: -1 would not be negative there."""
     cases = conjunctions(system.unsafe)
     shown = items(proof["unsafe"], "unsafe")
     if len(shown) != len(cases):
         raise BadCertificate(f"unsafe: {len(cases)} cases, in order")
-    sizes = sizes_of(rule.set.domain)
-    state = {name: Computed(size) for name, size in zip(system.variables, sizes, strict=True)}
-    known = {name: ring.names[name] for name in system.variables}
     for case, data in zip(cases, shown, strict=True):
         entry = record(data, _UNSAFE, frozenset(), "unsafe")
         slacks = [number(s, "slack") for s in items(entry["slack"], "slack")]
         if len(slacks) != len(case):
             raise BadCertificate("unsafe: a slack for each comparison")
-        constraints = []
-        for (left, right), slack in zip(case, slacks, strict=True):
-            gap = subtract(*(of_term(t, known, ring.size, ring.rounded) for t in (right, left)))
-            errors = [computed(t, state).error if ring.rounded else Fraction(0) for t in (left, right)]
-            if slack < sum(errors):
-                raise Refused("a slack is smaller than the rounding errors of its comparison")
-            constraints.append(add(gap, constant(slack, ring.size)))
+        gaps, least = _gaps(system, ring, rule, case, periods)
+        if any(slack < needed for slack, needed in zip(slacks, least, strict=True)):
+            raise Refused("a slack is smaller than what rounding, or the time between two steps, may change")
+        pairs = zip(gaps, slacks, strict=True)
+        constraints = [add(gap, constant(slack, ring.size)) for gap, slack in pairs]
         check_positive(constant(-1, ring.size), [*inside, *constraints], entry["proof"], ring.size)
 
 
-def _check_shield(system: System, rooms: Sequence[Fraction]) -> None:
-    """What passes the test of a permit leads into J of its set, from anywhere in any set.
+def _gaps(
+    system: System, ring: Ring, rule: Rule, case: Sequence[Atom], periods: Sequence[Bounds]
+) -> tuple[list[Polynomial], list[Fraction]]:
+    """What is not negative where the comparisons hold, and by how much each may be missed.
 
-    The test is computed for one value of the disturbances; the state that comes is another one, by what the
-    disturbances and rounding can change.
+    In continuous time conditions are about the state as it is. If all comparisons of a case hold at some time
+    they nearly hold at one where the state is in a set: at the nearer end of the period; or, of a single
+    affine comparison, at one of both ends, since it is convex and the state near the line between them.
     """
-    assert system.shield is not None
-    if any(c.low is None or c.high is None for c in system.controls):
-        raise Refused("a shield needs controls with two ends")
-    hull = [
-        (min(low for low, _ in ranges), max(high for _, high in ranges))
-        for ranges in zip(*(rule.set.domain for rule in system.rules), strict=True)
-    ]
-    sizes = sizes_of(hull)
-    values = {name: Computed(size) for name, size in zip(system.variables, sizes, strict=True)}
-    for control in system.controls:
-        ends = [abs(end) for end in (control.low, control.high) if end is not None]
-        values[control.name] = Computed(max(ends))
-    middle: dict[str, Fraction] = {}
-    for name, (low, high) in system.disturbances:
-        values[name] = Computed(max(abs(low), abs(high)))
-        middle[name] = (low + high) / 2
-    differs = _prediction(system, middle, values)
-    for rule, permit, room in zip(system.rules, system.shield, rooms, strict=True):
-        for (low, high), (a, b), error in zip(permit.inside, rule.set.domain, differs, strict=True):
-            if low - error < a or high + error > b:
-                raise Refused("what a shield permits may leave the domain")
-            if system.rounded and (double(low) != low or double(high) != high):
-                raise Refused("a side of a permit is no double")
-        inner = sizes_of(rule.set.domain)
-        state = {name: Computed(size) for name, size in zip(system.variables, inner, strict=True)}
-        error = computed(rule.set.barrier, state).error if system.rounded else Fraction(0)
-        if permit.margin < room + error + shifted(system, rule.set.barrier, rule.set.domain, differs):
-            raise Refused("the margin of a permit is smaller than what may happen")
-        if system.rounded and double(permit.margin) != permit.margin:
-            raise Refused("the margin of a permit is no double")
-
-
-def _prediction(system: System, middle: dict[str, Fraction], values: dict[str, Computed]) -> list[Fraction]:
-    """How far each next value may be from the one predicted with the middle of each disturbance."""
-    names = (*system.variables, *(c.name for c in system.controls), *middle)
-    size = len(names)
-    if system.rounded and any(double(m) != m for m in middle.values()):
-        raise Refused("the middle of a disturbance is no double")
-    free = {name: variable(i, size) for i, name in enumerate(names)}
-    there = free | {name: add(free[name], constant(m, size)) for name, m in middle.items()}  # and an offset
-    fixed = free | {name: constant(m, size) for name, m in middle.items()}
-    widths = [(high - low) / 2 for _, (low, high) in system.disturbances]
-    sizes = [*(values[name].size for name in names[: size - len(middle)]), *widths]
-    predicted = values | {name: Computed(abs(m)) for name, m in middle.items()}
-    found = []
-    for term in system.next:
-        moved, still = (of_term(term, n, size, system.rounded) for n in (there, fixed))
-        change = largest(subtract(moved, still), sizes)
-        if system.rounded:
-            change += computed(term, values).error + computed(term, predicted).error
-        found.append(change)
-    return found
+    rounded = ring.rounded and not periods
+    known = {name: ring.names[name] for name in system.variables}
+    gaps = [subtract(*(of_term(t, known, ring.size, rounded) for t in (b, a))) for a, b in case]
+    if periods:
+        alone = len(gaps) == 1 and degree(gaps[0]) <= 1
+        ways = [period.chord if alone else period.half for period in periods]
+        return gaps, [max(_moved(system, ring, rule, gap, by) for by in ways) for gap in gaps]
+    if not rounded:
+        return gaps, [Fraction(0)] * len(gaps)
+    state = state_of(system, rule.set.domain)
+    return gaps, [sum((computed(t, state).error for t in pair), Fraction(0)) for pair in case]

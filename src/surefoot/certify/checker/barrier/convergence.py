@@ -13,11 +13,12 @@ from typing import Any
 from ..execution.term import mentioned, read_term
 from ..file import shown as shown_name
 from ..number import BadCertificate, Refused, items, number, record
-from .claim import Ring, check_rule, modes_of, ring_of, shifted, sizes_of
+from .claim import Ring, check_rule, modes_of, ring_of
 from .cover import covers
 from .polynomial import Polynomial, add, constant, largest, of_term, scale, subtract, variable
 from .positive import check_positive
 from .rounding import Computed, computed
+from .shift import shifted, sizes_of
 from .system import Rule, System, conjunctions, read_system
 
 _CLAIM = frozenset({"kind", "system", "target"})
@@ -30,6 +31,8 @@ def check_convergence(claim_data: object, proofs: object, ranking: object, arith
     """The claim in words; `Refused` if it is not shown."""
     claim = record(claim_data, _CLAIM, frozenset(), "claim")
     system, target = read_system(claim["system"], arithmetic), read_term(claim["target"])
+    if system.time is not None:
+        raise Refused("convergence is shown for steps, not in continuous time")
     if len(system.rules) != 1 or system.rules[0].set.tested or system.shield is not None:
         raise BadCertificate("convergence: of one rule that always decides, without a shield")
     if not mentioned(target) <= set(system.variables):

@@ -18,6 +18,7 @@ _SYSTEM = frozenset(
 )
 _PERMIT = frozenset({"inside", "margin"})
 _RULE = frozenset({"set", "then"})
+_TIME = frozenset({"derivatives", "period"})
 _SET = frozenset({"domain", "barrier", "tested", "margin"})
 
 
@@ -56,6 +57,14 @@ class Control:
 
 
 @dataclass(frozen=True, slots=True)
+class Time:
+    """Time is continuous: variables have these derivatives, and controls are held for the period."""
+
+    derivatives: tuple[Term, ...]
+    period: Fraction
+
+
+@dataclass(frozen=True, slots=True)
 class System:
     name: str
     rounded: bool  # float64; otherwise exact
@@ -68,10 +77,11 @@ class System:
     rules: tuple[Rule, ...]
     shield: tuple[Permit, ...] | None  # one for each rule; None: nobody proposes anything
     parts: tuple[Box, ...]  # of the starts: the claim is about runs from them only; else the whole box
+    time: Time | None  # None: there are steps only
 
 
 def read_system(data: object, arithmetic: str) -> System:
-    entry = record(data, _SYSTEM, frozenset({"parts"}), "system")
+    entry = record(data, _SYSTEM, frozenset({"parts", "time"}), "system")
     variables = tuple(text(v, "variable") for v in items(entry["variables"], "variables"))
     controls = tuple(_control(c, arithmetic) for c in items(entry["controls"], "controls"))
     disturbances = tuple(_disturbance(d, arithmetic) for d in items(entry["disturbances"], "disturbances"))
@@ -105,7 +115,19 @@ def read_system(data: object, arithmetic: str) -> System:
         rules,
         shield,
         parts,
+        _time(entry["time"], names, len(variables)) if "time" in entry else None,
     )
+
+
+def _time(data: object, names: list[str], variables: int) -> Time:
+    entry = record(data, _TIME, frozenset(), "time")
+    derivatives = tuple(read_term(t) for t in items(entry["derivatives"], "derivatives"))
+    period = number(entry["period"], "period")
+    if len(derivatives) != variables or any(not mentioned(t) <= set(names) for t in derivatives):
+        raise BadCertificate("time: one derivative for each variable, of things that are declared")
+    if period <= 0:
+        raise BadCertificate("time: the period is positive")
+    return Time(derivatives, period)
 
 
 def _starts(data: object, variables: int, arithmetic: str) -> Box:

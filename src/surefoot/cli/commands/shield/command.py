@@ -25,7 +25,7 @@ from surefoot.cli.commands.shield.campaign import Size, campaign_facts, campaign
 from surefoot.cli.commands.shield.made import Made, Sketches, make, old_rules
 from surefoot.cli.commands.shield.pictures import pictured
 from surefoot.cli.commands.shield.words import facts, told
-from surefoot.cli.model import model_flags
+from surefoot.cli.model import model_flags, time_flags, timed
 from surefoot.cli.output import check_writable, positive, write_file
 from surefoot.cli.progress import progress
 from surefoot.errors import InvalidProblem
@@ -58,6 +58,7 @@ def share(_: click.Context, option: click.Parameter, given: str) -> Fraction:
 @click.command()
 @click.argument("model", metavar="MODEL|STUDY/PROBLEM")
 @model_flags
+@time_flags
 @click.option("--degree", "tried", callback=degrees, default="2,4", show_default=True, metavar="2,4",
               help="Degrees of the barriers, in the order in which they are tried.")  # fmt: skip
 @click.option("--rule", default="", metavar="'x, y, x*y'",
@@ -85,6 +86,8 @@ def share(_: click.Context, option: click.Parameter, given: str) -> Fraction:
 @click.option("--quiet", is_flag=True, help="No progress on stderr.")
 def shield(
     model: str,
+    time: str | None,
+    flow_method: str | None,
     tried: tuple[int, ...],
     rule: str,
     invariant: str,
@@ -119,6 +122,11 @@ def shield(
     if python_path is not None and not python_path.endswith(".py"):
         raise InvalidProblem(f"`{python_path}` is no Python module", fix="end it with .py", where="--python")
     name, problem, loaded = one_problem(model, {name: options.pop(name) for name in MODEL_OPTIONS})
+    loaded = timed(loaded, time, flow_method)
+    problem = loaded.problems[name]
+    if runs and problem.environment.flow is not None and problem.environment.flow.continuous:
+        what = "simulated runs are steps, and the problem is about continuous time"
+        raise InvalidProblem(what, fix="leave --runs or the time out", where="--runs")
     old = () if recheck is None else old_rules(recheck, problem)
     sketches = _sketches(rule, invariant, recheck is not None, moved_by_actions(problem))
     began = processor_time()

@@ -114,7 +114,7 @@ def make(
 
     `old`: rules of another shield, of which as much is kept as can be. `sketches`: of new rules and sets.
     """
-    executed, _ = discretise(problem)
+    executed, _ = discretise(problem, continuous=True)
     system = system_of(executed)
     sketch, shapes = sketches.rules(system), sketches.shapes(system, degrees)
     oracle, again = oracle_of(executed, system), None
@@ -128,21 +128,26 @@ def make(
     if not found.branches:
         return Made(executed, system, found, False, f"no set was found: {found.trouble}", None, again)
     bounded = all(low is not None and high is not None for _, low, high in system.controls)
-    policy: Policy = program(system, found)
-    shown = evidence(found)
+    plain: Policy = program(system, found)
+    ways: list[tuple[Policy, dict[str, Any]]] = [(plain, evidence(found))]
     if bounded and system.controls:
-        policy, permits = shielded(system, found, executed.policy or policy)
-        shown = evidence(found, permits)
-    protected = replace(executed, policy=policy)
-    content = json.loads(json.dumps(about_sets(protected, shown).content))
-    judged = check(content)
+        policy, permits = shielded(system, found, executed.policy or plain)
+        ways.insert(0, (policy, evidence(found, permits)))
+    if system.motion is None:
+        ways = ways[:1]  # in continuous time the program may be safe where its shield is not shown to be
+    for acting, shown in ways:
+        protected = replace(executed, policy=acting)
+        content = json.loads(json.dumps(about_sets(protected, shown).content))
+        judged = check(content)
+        if judged.accepted:
+            break
     reason = judged.claim if judged.accepted else judged.reason
     return Made(protected, system, found, judged.accepted, reason, content, again)
 
 
 def old_rules(path: Path, problem: Problem) -> tuple[OldRule, ...]:
     """The rules of a certificate, or of what `--json` wrote, for the variables of this problem."""
-    system, data = system_of(discretise(problem)[0]), read_json(path)
+    system, data = system_of(discretise(problem, continuous=True)[0]), read_json(path)
     if isinstance(data, dict) and "surefoot-certificate" not in data:
         data = data.get("certificate")
     try:

@@ -16,6 +16,7 @@ from surefoot.report.found_page import preformatted
 from surefoot.report.region import Scene, certified_scene, region_page, runs_of, scene_of
 from surefoot.run import verify
 from surefoot.studies.regions import RegionOf, RegionsOf, Shown
+from surefoot.transform.discretise import discretise, in_time
 from surefoot.verdict.verdict import Certificate, Proved
 from surefoot.work.budget import Budget
 
@@ -30,7 +31,8 @@ def made_scene(made: Made, title: str, seed: int) -> Scene:
         for branch in branches
         for box in branch.set.proof["covers"]
     ]
-    runs, proposed = runs_of(made.problem, made.system, covered, seed) if branches else ((), "")
+    drawn = discretise(in_time(made.problem, "steps", "rk4"))[0] if made.system.motion else made.problem
+    runs, proposed = runs_of(drawn, made.system, covered, seed) if branches else ((), "")
     sets = [(b.set.domain, b.set.barrier, b.then) for b in branches]
     return scene_of(title, made.system, sets, runs, proposed, certified=made.accepted)
 

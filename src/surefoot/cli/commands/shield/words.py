@@ -55,7 +55,9 @@ def told(made: Made, seconds: float) -> str:
     word = "accepted" if made.accepted else "none"
     lines.append(f"certificate  {word}: {made.reason}")
     if count and not isinstance(made.problem.policy, ShieldedPolicy):
-        lines.append("shield       none: a control has no two ends, so that only the program is safe")
+        ended = all(None not in ends for _, *ends in made.system.controls)
+        why = "it is not shown to be safe" if ended and made.system.controls else "a control has no two ends"
+        lines.append(f"shield       none: {why}, so that only the program is safe")
     lines.append(f"seconds      {seconds:.1f} (processor time of synthesis and checking)")
     if found.interrupted:
         lines.append("interrupted: this is what was found before")
@@ -132,6 +134,7 @@ def facts(
     return {
         "schema": 1,
         "problem": made.problem.name,
+        **({} if made.system.motion is None else {"time": "continuous"}),
         "property": show_property(made.problem.property),
         "covered": str(found.covered_share(made.system.initial)),
         "rules": [

@@ -1,0 +1,51 @@
+"""Terms as polynomials; what is none is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+from surefoot.errors import Unsupported
+from surefoot.problem.show import show
+from surefoot.problem.term import Apply, Const, Op, Term, Var
+from surefoot.query.polynomial import Polynomial, constant
+
+MOST_POWER = 30
+
+
+def polynomial_of(term: Term, names: Mapping[str, Polynomial], variables: int, rounded: bool) -> Polynomial:
+    """A term built by + - * / and whole powers; `rounded`: a number means the nearest double."""
+
+    def of(part: Term) -> Polynomial:
+        match part:
+            case Const(bool()):
+                raise Unsupported("a truth value where a polynomial is needed")
+            case Const(value):
+                return constant(Fraction(float(value)) if rounded else Fraction(value), variables)
+            case Var(name) if name in names:
+                return names[name]
+            case Apply(Op.ADD, parts):
+                total = of(parts[0])
+                for other in parts[1:]:
+                    total = total + of(other)
+                return total
+            case Apply(Op.SUB, (left, right)):
+                return of(left) - of(right)
+            case Apply(Op.NEG, (inner,)):
+                return -of(inner)
+            case Apply(Op.MUL, parts):
+                total = of(parts[0])
+                for other in parts[1:]:
+                    total = total * of(other)
+                return total
+            case Apply(Op.DIV, (left, Const(value))) if value:
+                return of(left).times(1 / (Fraction(float(value)) if rounded else Fraction(value)))
+            case Apply(Op.POW, (base, Const(int(exponent)))) if 0 < exponent <= MOST_POWER:
+                total = inner_base = of(base)
+                for _ in range(exponent - 1):
+                    total = total * inner_base
+                return total
+            case _:
+                raise Unsupported(f"`{show(part)}` is not a polynomial")
+
+    return of(term)
