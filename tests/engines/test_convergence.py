@@ -65,7 +65,9 @@ def test_the_pendulum_comes_to_rest() -> None:
     result = verify(asked, Barrier(degree=2), Budget(60))
     assert isinstance(result.verdict, Proved)
     assert result.certified
-    assert Barrier().objection(replace(problem, property=Eventually(near(names, Fraction(1, 10))))) is None
+    eventually = replace(problem, property=Eventually(near(names, Fraction(1, 10))))
+    assert Barrier().objection(discretise(eventually)[0]) is None
+    assert "not written as updates" in str(Barrier().objection(eventually))
 
 
 def test_a_certificate_belongs_to_one_problem(shown: dict[str, Any]) -> None:

@@ -12,7 +12,7 @@ over a box that no solution leaves within the period: E with X + [0, h] f(E) ins
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import factorial
 from typing import TypeAlias
@@ -25,7 +25,7 @@ from surefoot.query.polynomial import Monomial, Polynomial, constant, variable
 
 Range: TypeAlias = tuple[Fraction, Fraction]
 Disturbances: TypeAlias = tuple[tuple[str, Range], ...]
-ITERATIONS = 40
+ITERATIONS, HIGHEST = 40, 4  # of the search for an enclosure; order
 FAR = 10**30  # solutions that may come so far are given up
 WIDER = Fraction(1, 16)  # of what one period changes: an enclosure is looked for that is a little too large
 
@@ -128,10 +128,15 @@ def taylor(
     controls: Sequence[str],
     disturbances: Disturbances,
     rounded: bool,
-) -> tuple[Term, ...]:
-    """The state after one period as terms; `rounded`: with numbers that are doubles."""
+) -> tuple[Motion, tuple[Term, ...]]:
+    """The state after one period as terms; `rounded`: with numbers that are doubles.
+
+    An order from 2 on is raised as far as that makes no degree higher: of linear systems, and integrators.
+    """
     first = len(variables) + len(controls)
     field = field_of(motion, variables, controls, disturbances, [Fraction(0)] * first)
+    if motion.order > 1:
+        motion = replace(motion, order=_raised(field, motion.order))
     names = (*variables, *controls, *(n for n, _ in disturbances))
     back = [variable(i, len(names)) for i in range(len(names))]
     for i, (_, (low, high)) in enumerate(disturbances, start=first):
@@ -144,7 +149,19 @@ def taylor(
             doubles = {m: Fraction(float(c)) for m, c in whole.terms.items()}
             whole = Polynomial({m: c for m, c in doubles.items() if c})
         found.append(nested(whole, names))
-    return tuple(found)
+    return motion, tuple(found)
+
+
+def _raised(field: Field, order: int) -> int:
+    series = field.series(order)
+    highest = max(p.degree for values in series for p in values)
+    while order < HIGHEST:
+        following = field.along(series[-1], field.steady)
+        if max(p.degree for p in following) > highest:
+            break
+        series.append(following)
+        order += 1
+    return order
 
 
 def _predicted(field: Field, motion: Motion) -> list[Polynomial]:

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from surefoot.encode.barrier.motion import Motion, Period, taylor
-from surefoot.errors import Unsupported
+from surefoot.errors import InvalidProblem, Unsupported, did_you_mean
 from surefoot.problem.environment import Arithmetic, Choice, Environment, Outcome, Real, Variable
 from surefoot.problem.policy import ProgramPolicy
 from surefoot.problem.problem import Problem
@@ -71,7 +71,7 @@ def system_of(problem: Problem) -> System:
     following = tuple(updates.get(v.name, Var(v.name)) for v in environment.variables)
     if motion is not None:
         held = [c.name for c in environment.controls]
-        following = taylor(motion, names, held, disturbances, rounded)
+        motion, following = taylor(motion, names, held, disturbances, rounded)
     return System(
         environment.name,
         rounded,
@@ -95,6 +95,9 @@ def _motion(environment: Environment, outcome: Outcome) -> Motion | None:
         return None
     if outcome.updates:
         raise Unsupported("in continuous time variables change by their derivatives alone, not by updates")
+    if flow.method not in ORDERS:
+        what = f"unknown method `{flow.method}` in continuous time"
+        raise InvalidProblem(what, fix=did_you_mean(flow.method, ORDERS))
     rates = dict(flow.derivatives)
     derivatives = tuple(rates.get(v.name, Const(0)) for v in environment.variables)
     return Motion(derivatives, flow.step, ORDERS[flow.method])

@@ -24,6 +24,7 @@ from surefoot.work.budget import Budget
 
 Shape: TypeAlias = int | tuple[Monomial, ...]  # of B: a degree, or the monomials of the system's variables
 MOST_MONOMIALS = 3000  # of B: with more the conditions alone take hours to write down
+NOTHING = Fraction(1, 10**9)  # of what a barrier changes: not worth unknowns of its own
 ABOVE = Fraction(1, 1000)  # what B is at least where it has to be positive
 
 
@@ -81,10 +82,17 @@ def _basis(where: Plane, shape: Shape) -> list[Polynomial]:
 def _signs(where: Plane, basis: Sequence[Polynomial]) -> list[Condition]:
     """In continuous time a coefficient is the difference of two that are not negative: so what the barrier
     changes between the predicted state and the real one, a sum of absolute values, is linear in them."""
-    if where.own is None:
+    if max(_drifts(where, basis)) < NOTHING:
         return []
     nothing, one = constant(0, where.size), constant(1, where.size)
     return [Condition(nothing, {k: one}, (), (), where.everything) for k in range(2 * len(basis))]
+
+
+def _drifts(where: Plane, basis: Sequence[Polynomial]) -> list[Fraction]:
+    """How much each part changes between the predicted state and the real one; none in steps."""
+    if where.own is None:
+        return [Fraction(0)] * len(basis)
+    return [where.changed(part, where.held(where.own)) for part in basis]
 
 
 def _signed(basis: Sequence[Polynomial], sign: int) -> dict[int, Polynomial]:
@@ -162,9 +170,7 @@ def _steps(
     """B(next) <= factor * B on the domain, for every disturbance and every case of the controls."""
     found = []
     count, disturbed = len(where.domain), where.disturbed()
-    drifts = [Fraction(0)] * len(basis)
-    if where.own is not None:
-        drifts = [where.changed(part, where.held(where.own)) for part in basis]
+    drifts = _drifts(where, basis)
     for controls, constraints in where.modes(reached):
         following = [
             (value - constant(centre, where.size)).times(1 / unit)

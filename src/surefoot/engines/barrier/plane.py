@@ -180,7 +180,7 @@ def _held(where: Plane) -> tuple[list[Range], list[Fraction]]:
 
 def reading(size: Fraction) -> Fraction:
     """How far a number of this size may be from the double that it is read as."""
-    return size / 2**52 + Fraction(1, 2**1074)
+    return size / 2**52 + Fraction(1, 2**120)
 
 
 def magnitudes(where: Plane) -> dict[str, tuple[float, float]]:

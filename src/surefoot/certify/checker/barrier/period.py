@@ -25,6 +25,7 @@ from .shift import change
 from .system import Box, Range, Rule, System, Time, read_box
 
 MOST_ORDER = 6
+GRID = 1 << 120
 _PERIOD = frozenset({"order", "enclosure", "proposed"})
 _ZERO = Fraction(0)
 
@@ -39,8 +40,8 @@ class Bounds:
 
 
 def reading(size: Fraction) -> Fraction:
-    """A number whose double has this size is at most so far from it."""
-    return size / (1 << 52) + Fraction(1, 1 << 1074)
+    """A number whose double has this size is at most so far from it, with room to keep numbers short."""
+    return size / (1 << 52) + Fraction(1, GRID)
 
 
 def seen(system: System, rule: Rule) -> Box:
@@ -86,7 +87,7 @@ def _controls(system: System, rule: Rule, start: Box) -> tuple[list[Range], list
     found, errors = [], []
     for control, then in zip(system.controls, rule.then, strict=True):
         low, high = range_of(of_term(then, names, count, system.rounded), within)
-        error = computed(then, state).error if system.rounded else _ZERO
+        error = _up(computed(then, state).error) if system.rounded else _ZERO
         ends = [low - error, high + error]
         if control.low is not None:
             ends = [max(end, control.low) for end in ends]
@@ -95,6 +96,11 @@ def _controls(system: System, rule: Rule, start: Box) -> tuple[list[Range], list
         found.append((ends[0], ends[1]))
         errors.append(error)
     return found, errors
+
+
+def _up(value: Fraction) -> Fraction:
+    """Not smaller, and with a short denominator."""
+    return Fraction(-(-value.numerator * GRID // value.denominator), GRID)
 
 
 def bounds(

@@ -1,0 +1,102 @@
+"""`--time continuous` and `time = "continuous"`: what is asked, what is told, what is refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Command = Callable[..., tuple[int, str, str]]
+SPRING = """
+arithmetic = "float64"
+initial = "-0.5 <= x <= 0.5 and -0.5 <= v <= 0.5"
+
+[variables]
+x = "real"
+v = "real"
+
+[controls]
+u = "[-4, 4]"
+
+[flow]
+step = 0.05
+derivatives = { x = "v", v = "u - x" }
+time = "continuous"
+
+[[edges]]
+
+[policy.program]
+branches = [{ controls = ["-2 * v"] }]
+
+[properties]
+calm = "never x > 2 or x < -2 or v > 2 or v < -2"
+"""
+
+
+@pytest.fixture
+def spring(tmp_path: Path) -> Path:
+    path = tmp_path / "spring.toml"
+    path.write_text(SPRING)
+    return path
+
+
+def test_a_file_may_be_about_continuous_time(command: Command, spring: Path, tmp_path: Path) -> None:
+    result = tmp_path / "result.json"
+    code, out, _ = command("check", spring, "--engine", "barrier", "--json", result)
+    assert code == 0
+    assert "time is continuous" in out
+    assert "differential equation in real numbers" in out
+    code, out, _ = command("certify", result)
+    assert code == 0
+    assert "every 1/20 units of continuous time" in out
+
+
+def test_the_time_is_part_of_a_result(command: Command, spring: Path, tmp_path: Path) -> None:
+    """A proof about steps is none about the flow: the words of a result cannot be exchanged."""
+    result = tmp_path / "result.json"
+    options = ("--engine", "barrier", "--time", "steps", "--json", result, "--quiet")
+    assert command("check", spring, *options)[0] == 0
+    data = json.loads(result.read_text())
+    assert data["source"]["time"] == "steps"
+    assert command("certify", result)[0] == 0
+    data["source"]["time"] = "continuous"
+    result.write_text(json.dumps(data))
+    assert command("certify", result)[0] != 0
+
+
+def test_other_engines_do_not_answer(command: Command, spring: Path) -> None:
+    code, _, error = command("check", spring, "--engine", "bmc")
+    assert code == 2
+    assert "continuous time" in error
+    assert "barrier" in command("engines", spring)[1]
+    code, _, error = command("simulate", spring)
+    assert code == 2
+    assert error.count("\n") == 1
+
+
+def test_a_shield_of_a_differential_equation(command: Command, spring: Path, tmp_path: Path) -> None:
+    page, data = tmp_path / "page.html", tmp_path / "all.json"
+    code, out, _ = command("shield", spring, "--degree", "2", "--report", page, "--json", data)
+    assert code == 0
+    assert "at these times and between them" in out
+    assert page.exists()
+    assert json.loads(data.read_text())["time"] == "continuous"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("control/satellite", "--time", "continuous"), "no differential equation"),
+        (("control/duffing", "--flow-method", "taylor"), "a method without a time"),
+        (("control/duffing", "--time", "continuous", "--runs", "5"), "continuous time"),
+        (("control/duffing", "--time", "continuous", "--flow-method", "rk4"), "unknown method `rk4`"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(command: Command, options: tuple[str, ...], said: str) -> None:
+    code, out, error = command("shield", *options)
+    assert code == 2
+    assert out == ""
+    assert said in error
+    assert error.count("\n") == 1
