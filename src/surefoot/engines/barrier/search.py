@@ -40,7 +40,7 @@ def search(
             continue
         for domain in domains(system, then):
             try:
-                where = _with_room(plane(system, then, domain, tested=tested), tested)
+                where = with_room(plane(system, then, domain, tested=tested), tested=tested)
             except Unproved as why:
                 trouble = str(why)
                 continue
@@ -60,7 +60,7 @@ def search(
     return trouble
 
 
-def _with_room(where: Plane, tested: bool) -> Plane:
+def with_room(where: Plane, *, tested: bool) -> Plane:
     """In continuous time, a smaller domain: between two times at which it is seen a state is in no limit."""
     known = [b for b in (where.own, where.proposed) if b is not None]
     if not known:

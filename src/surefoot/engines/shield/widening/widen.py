@@ -18,12 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.encode.barrier import System
-from surefoot.engines.barrier.closed import ClosedSet, Unproved, closed_set, covering
+from surefoot.engines.barrier.closed import ClosedSet, closed_set, covering
 from surefoot.engines.barrier.domain import inner_limits
 from surefoot.engines.barrier.find import Shape, find
-from surefoot.engines.barrier.plane import Plane, Range, plane
+from surefoot.engines.barrier.plane import Plane, Range, Unproved, plane
 from surefoot.engines.barrier.sampled import Floats, evaluated
-from surefoot.engines.barrier.search import ends, factors
+from surefoot.engines.barrier.search import ends, factors, with_room
 from surefoot.engines.shield.gains import Oracle
 from surefoot.engines.shield.synthesis import Branch, Synthesis
 from surefoot.engines.shield.widening.visited import visited
@@ -89,7 +89,10 @@ def _choices(
     """What the search for sets tries, in the box of the set and in one around the states."""
     for shape in shapes[:2]:
         for domain in dict.fromkeys((_box_around(system, branch.set, states), branch.set.domain)):
-            where = plane(system, branch.then, domain)
+            try:
+                where = with_room(plane(system, branch.then, domain, tested=True), tested=True)
+            except Unproved:
+                continue
             for reached in reversed(ends(system)):
                 for factor in factors(system, branch.then):
                     yield where, shape, reached, factor
