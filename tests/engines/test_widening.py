@@ -50,7 +50,7 @@ def inside(branch: Branch, states: Floats) -> float:
 
 
 def test_the_set_contains_what_the_network_visits(found: Synthesis) -> None:
-    states = visited(SYSTEM, elsewhere, 0)
+    states = visited(SYSTEM, elsewhere, Budget())
     wide = widened(SYSTEM, found, elsewhere, (2,), Budget(60))
     (old,), (new,) = found.branches, wide.branches
     assert inside(old, states) < 0.5
@@ -68,7 +68,7 @@ def test_it_is_certified_with_its_shield(found: Synthesis) -> None:
 
 
 def test_unsafe_runs_are_no_reason(found: Synthesis) -> None:
-    assert len(visited(SYSTEM, careless, 0)) == 0
+    assert len(visited(SYSTEM, careless, Budget())) == 0
     assert widened(SYSTEM, found, careless, (2,), Budget(60)) == found
 
 

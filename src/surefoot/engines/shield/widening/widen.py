@@ -42,9 +42,9 @@ def widened(
     system: System, found: Synthesis, oracle: Oracle, shapes: Sequence[Shape], budget: Budget
 ) -> Synthesis:
     """The same rules; sets are replaced where better ones are proved in time."""
-    seconds = min(budget.remaining(), max(LEAST_SECONDS, TIMES * budget.elapsed()))
-    within = Budget(seconds, budget.seed, budget.progress)
-    states = visited(system, oracle, budget.seed)
+    seconds = max(LEAST_SECONDS, TIMES * budget.elapsed())
+    states = visited(system, oracle, budget)
+    within = Budget(min(budget.remaining(), seconds), budget.seed, budget.progress)
     branches = list(found.branches)
     try:
         for index in range(len(branches)):
