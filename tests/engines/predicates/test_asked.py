@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import pytest
 from tests.engines.predicates.wide_systems import FIRST, PLACE, SECOND, braking, tanks, waiting_room
@@ -13,13 +13,13 @@ from tests.laws.contradictions import answer
 from surefoot.certify.replay import replay
 from surefoot.engines.predicates import Predicates
 from surefoot.engines.predicates.asked.cubes import cubes
-from surefoot.errors import Unsupported
+from surefoot.engines.predicates.tabulated.table import OutOfTime
 from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.problem.term import Const, Var, conjunction, disjunction, equal
 from surefoot.verdict.artifact import AbstractGraph
-from surefoot.verdict.verdict import Holds, Unknown, Vacuous, Violated
+from surefoot.verdict.verdict import Holds, Reason, Unknown, Vacuous, Violated
 from surefoot.work.budget import Budget
 
 States = set[tuple[object, ...]]
@@ -120,14 +120,42 @@ def test_a_violation_among_very_many_states(problem: Problem) -> None:
     assert replay(problem, verdict.trace) is None
 
 
-def test_a_condition_that_takes_too_long_to_multiply_out_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    names = [f"x{i}" for i in range(6)]
+def test_alternatives_that_a_cube_excludes_are_not_multiplied_out() -> None:
+    """The plain product has 10^12 of them."""
+    names = [f"x{i}" for i in range(12)]
     kinds = dict.fromkeys(names, Int(0, 9))
-    contradictory = conjunction(tuple(equal(Var(n), Const(1)) | equal(Var(n), Const(3)) for n in names))
-    assert len(cubes(contradictory & (Var("x5") > 4), kinds)) == 0
-    monkeypatch.setattr("surefoot.engines.predicates.asked.cubes.MOST_TRIED", 20)
-    with pytest.raises(Unsupported, match="too many cases"):
-        cubes(contradictory & (Var("x5") + Var("x4") > 9), kinds)
+    any_digit = tuple(disjunction(tuple(equal(Var(n), Const(d)) for d in range(10))) for n in names)
+    same = tuple(equal(Var(a), Var(b)) for a, b in pairwise(names))
+    below = tuple(Var(n) <= Var("x0") for n in names)
+    found = cubes(conjunction((*any_digit, *same, *below, Var("x0") <= 0)), kinds)
+    assert len(found) == 1
+    assert {high for _, high in found[0].box.values()} == {0}
+    with pytest.raises(OutOfTime):
+        cubes(conjunction(any_digit), kinds, Budget(0.0))
+
+
+def test_what_always_holds_in_the_range_of_a_kind_has_no_alternatives() -> None:
+    x, y = Var("x"), Var("y")
+    kinds = {"x": Int(0, 9), "y": Int(0, 9)}
+    assert len(cubes((x <= 9) | (y <= 3), kinds)) == 1
+    assert cubes((x < 0) | (y > 9), kinds) == ()
+    assert [c.box for c in cubes(~equal(x, Const(0)), kinds)] == [{"x": (1, None)}]
+
+
+def test_a_problem_that_takes_long_to_put_into_questions_is_no_objection() -> None:
+    """2,500 cases of one guard; whether they can be asked about is not known when time is up."""
+    names = [f"x{i}" for i in range(8)]
+    odd = conjunction(tuple(disjunction(tuple(equal(Var(n), Const(d)) for d in (1, 5, 9))) for n in names))
+    edge = Edge(guard=odd, outcomes=(Outcome(updates=(Update(Var("x0"), 9 - Var("x0")),)),))
+    variables = tuple(Variable(n, Int(0, 9)) for n in names)
+    world = Environment("odd", variables, odd, (Component("c", (edge,)),))
+    problem = Problem("odd", world, None, Never(Var("x0") > Var("x1") + 8))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("surefoot.engines.predicates.engine.QUICKLY", 0.0)
+        assert Predicates().objection(problem) is None
+    late = Predicates().check(problem, Budget(0.0))
+    assert isinstance(late, Unknown)
+    assert late.reason is Reason.TIMEOUT
 
 
 def test_it_suits_networks_in_systems_of_many_states() -> None:

@@ -10,6 +10,7 @@ from benchmarks.predicate_bounds import automata, compared, process
 from tests.solve.markov.random_processes import Rows
 from tests.solve.markov.written import WHERE, one_of, problem
 
+from surefoot.certify.evidence import certify
 from surefoot.engines.predicates import Predicates
 from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
 from surefoot.problem.network import dense
@@ -17,6 +18,7 @@ from surefoot.problem.policy import Choose, NeuralPolicy, ShieldedPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Bound, Filter, Never, Optimise, Path, Probability
 from surefoot.problem.term import TRUE, Const, Var, equal
+from surefoot.run import verify
 from surefoot.verdict.verdict import Exact, PerStart, Unknown
 from surefoot.work.budget import Budget
 
@@ -27,6 +29,35 @@ GOAL, LOST = 2, 3
 def test_no_exact_value_is_outside(seed: int) -> None:
     for case in (process(seed), automata(seed)):
         assert "OUTSIDE" not in {word for _, _, word in compared(case)}
+
+
+@pytest.mark.parametrize("seed", range(2000, 2006))
+def test_bounds_are_certified(seed: int) -> None:
+    """But where no policy says what is done and the property does not say who decides."""
+    for _, found, given in (process(seed), automata(seed)):
+        asked = found.property
+        assert isinstance(asked, Probability)
+        decided = found.policy is not None or asked.optimise is not None
+        case = found if decided else replace(found, property=replace(asked, optimise="min"))
+        for engine in (Predicates(given, fixed=True, bounds=True), Predicates(given, bounds=True)):
+            result = verify(case, engine, Budget(60))
+            assert result.certified or isinstance(result.verdict, Unknown)
+            assert "checker" not in str(getattr(result.verdict, "detail", ""))
+
+
+def test_a_bound_that_says_too_much_is_rejected() -> None:
+    problem = tossing([1.0, 0.0])
+    found = Predicates(bounds=True).check(problem, Budget(60))
+    assert isinstance(found, Exact)
+    for better in (replace(found, low=Fraction(51, 100)), replace(found, high=Fraction(49, 100))):
+        shown = certify(problem, better, "predicates", {}, {}, Budget(60))
+        assert isinstance(shown.verdict, Unknown)
+        assert "rejects" in shown.verdict.detail
+    assert found.certificate is not None
+    (least, greatest) = found.certificate.content["values"]
+    for entry, side in ((least, "low"), (greatest, "high")):
+        entry["numbers"] = ["0x1" if side == "low" else "0x0" for _ in entry["numbers"]]
+    assert isinstance(certify(problem, found, "predicates", {}, {}, Budget(60)).verdict, Unknown)
 
 
 def mixed(*choices: tuple[int, ...]) -> Rows:
@@ -74,6 +105,7 @@ def test_every_start_has_an_interval() -> None:
     asked = problem(mixed((2,), (5,)), Probability(path, None, "max", "values"), [True, True, False, False])
     verdict = Predicates((equal(WHERE, 0), LOST > WHERE), fixed=True, bounds=True).check(asked, Budget(60))
     assert isinstance(verdict, PerStart)
+    assert certify(asked, verdict, "predicates", {}, {}, Budget(60)).certified
     assert [near(v, share, share) for (_, v), share in zip(verdict.table, ("1/5", "1/2"), strict=True)
             if isinstance(v, Exact)] == [True, True]  # fmt: skip
 

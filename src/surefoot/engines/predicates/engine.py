@@ -42,6 +42,7 @@ from surefoot.work.budget import Budget
 
 TABULATED = 5_000_000  # states that are looked at one by one ...
 FIXED = 10_000_000  # ... and where only those of reached abstract states are
+QUICKLY = 2.0  # seconds for a look at whether questions can be asked at all
 MANY = 50_000  # states, of which an exploration does not see the end at once
 
 
@@ -86,7 +87,9 @@ class Predicates:
         if self.means == "table":
             return f"predicates makes a table of up to {self._most()} states; there are more"
         try:
-            begin(model, self.asked_tests(), Budget(), self._chosen().answerers())
+            begin(model, self.asked_tests(), Budget(QUICKLY), self._chosen().answerers())
+        except OutOfTime:
+            return None  # whether it can be asked is found out when there is more time
         except SurefootError as error:
             return str(error)
         return None

@@ -6,23 +6,25 @@ they are. A cube that contradicts itself at sight is dropped.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from itertools import count, product
-from math import floor, prod
+from itertools import product
+from math import floor
 from typing import TypeAlias
 
 from surefoot.encode.interval import Kinds, Scalar
+from surefoot.engines.predicates.tabulated.table import OutOfTime
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Bool, Int, Real
 from surefoot.problem.term import Apply, Const, Op, Term, Var
 from surefoot.query.formula import All, AnyOf, Atom, Formula, Relation, all_of, any_of, holds, normal, sharpen
 from surefoot.query.linear import Linear, constant, linearise, minus, not_linear, plus, scaled, variable
+from surefoot.work.budget import Budget
 
 MOST = 16_384  # alternatives of one condition
-MOST_TRIED = 8 * MOST  # comparisons that are met with one another on the way to them
+FEW = 64  # alternatives that take no time
 MOST_QUOTIENTS = 64  # of a division
 Ends: TypeAlias = tuple[Fraction | None, Fraction | None]
 Cases: TypeAlias = list[tuple[Formula, Linear]]
@@ -38,15 +40,16 @@ class Cube:
 
 
 EVERYTHING = Cube({}, ())
+UNHURRIED = Budget()
 
 
 def whole_names(kinds: Kinds) -> frozenset[str]:
     return frozenset(n for n, k in kinds.items() if isinstance(k, Bool | Int))
 
 
-def cubes(condition: Term, kinds: Kinds) -> tuple[Cube, ...]:
-    """The alternatives of a condition over scalars."""
-    return of_formula(sharpen(formula(condition, kinds), whole_names(kinds)), kinds)
+def cubes(condition: Term, kinds: Kinds, clock: Budget = UNHURRIED) -> tuple[Cube, ...]:
+    """The alternatives of a condition over scalars; raises `OutOfTime`."""
+    return of_formula(sharpen(formula(condition, kinds), whole_names(kinds)), kinds, clock)
 
 
 def formula(term: Term, kinds: Kinds, positive: bool = True) -> Formula:
@@ -199,42 +202,91 @@ def _extreme(first: Cases, second: Cases, least: bool, matching: bool = False) -
     return [(c, v) for c, v in found if c != AnyOf()]
 
 
-def of_formula(whole: Formula, kinds: Kinds) -> tuple[Cube, ...]:
-    """Multiplied out; what is contradictory is dropped on the way."""
-    return tuple(_inside(whole, EVERYTHING, kinds, count(1)))
+def of_formula(whole: Formula, kinds: Kinds, clock: Budget = UNHURRIED) -> tuple[Cube, ...]:
+    """Multiplied out: the disjunction with the fewest alternatives that a cube leaves is taken first.
+
+    Raises `OutOfTime`.
+    """
+    found: list[Cube] = []
+    waiting: list[tuple[tuple[Formula, ...], Cube]] = [((whole,), EVERYTHING)]
+    tried = 0
+    while waiting:
+        tried += 1
+        if len(found) > MOST:
+            raise Unsupported("a condition has too many cases for predicate abstraction")
+        if tried > FEW and clock.spent():
+            raise OutOfTime
+        left = _propagated(*waiting.pop(), kinds)
+        if left is None:
+            continue
+        several, cube = left
+        if not several:
+            found.append(cube)
+            continue
+        first = min(several, key=lambda s: len(s.parts))
+        others = tuple(s for s in several if s is not first)
+        waiting += [((*others, part), cube) for part in reversed(first.parts)]
+    return tuple(found)
 
 
-def _inside(whole: Formula, cube: Cube, kinds: Kinds, tried: Iterator[int]) -> list[Cube]:
-    """The alternatives within a cube, each made only where what came before leaves room for it."""
-    match whole:
+def _propagated(
+    parts: tuple[Formula, ...], cube: Cube, kinds: Kinds
+) -> tuple[tuple[AnyOf, ...], Cube] | None:
+    """The cube with all that holds in it, and disjunctions of several alternatives each; None: nothing does.
+
+    An alternative that the box of the cube excludes is left out; where one always holds nothing is said.
+    """
+    todo, several, seen = list(reversed(parts)), list[AnyOf](), cube
+    while True:
+        while todo:
+            match todo.pop():
+                case Atom() as atom:
+                    made = joined(cube, cube_of((atom,)), kinds)
+                    if made is None:
+                        return None
+                    cube = made
+                case All(inner):
+                    todo += reversed(inner)
+                case AnyOf() as disjunction:
+                    several.append(disjunction)
+        kept: list[AnyOf] = []
+        for disjunction in several:
+            if any(isinstance(p, Atom) and _always(p, cube, kinds) for p in disjunction.parts):
+                continue
+            left = tuple(p for p in disjunction.parts if _fits(p, cube, kinds))
+            if not left:
+                return None
+            if len(left) == 1:
+                todo.append(left[0])
+            else:
+                kept.append(disjunction if len(left) == len(disjunction.parts) else AnyOf(left))
+        several = kept
+        if not todo and seen.box == cube.box:
+            return tuple(several), cube
+        seen = cube
+
+
+def _fits(part: Formula, cube: Cube, kinds: Kinds) -> bool:
+    """Is it possible within the box of the cube, as far as single comparisons tell?"""
+    match part:
+        case All(parts):
+            return all(_fits(p, cube, kinds) for p in parts)
+        case AnyOf(parts):
+            return any(_fits(p, cube, kinds) for p in parts)
         case Atom():
-            made = joined(cube, cube_of((whole,)), kinds)
-            many = next(tried) > MOST_TRIED
-            found = [] if made is None else [made]
-        case AnyOf(parts):
-            found = [c for p in parts for c in _inside(p, cube, kinds, tried)]
-            many = len(found) > MOST
-        case All(parts):
-            found, many = [cube], False
-            for part in sorted(parts, key=_alternatives):
-                found = [c for f in found for c in _inside(part, f, kinds, tried)]
-                many = len(found) > MOST
-                if many:
-                    break
-    if many:
-        raise Unsupported("a condition has too many cases for predicate abstraction")
-    return found
+            return not _impossible(part, cube, kinds)
 
 
-def _alternatives(whole: Formula) -> int:
-    """How many there are if none contradicts itself."""
-    match whole:
-        case AnyOf(parts):
-            return sum(map(_alternatives, parts))
-        case All(parts):
-            return prod(map(_alternatives, parts))
-        case _:
-            return 1
+def _always(atom: Atom, cube: Cube, kinds: Kinds) -> bool:
+    """Does every point of the box satisfy this comparison?"""
+    low, high = span(atom.linear, cube, kinds)
+    match atom.relation:
+        case Relation.LE:
+            return high is not None and high <= 0
+        case Relation.LT:
+            return high is not None and high < 0
+        case Relation.EQ:
+            return low == high == 0
 
 
 def meet(first: Sequence[Cube], second: Sequence[Cube], kinds: Kinds) -> list[Cube]:

@@ -145,15 +145,15 @@ def begin(
     answerers: Answerers | None = None,
     leaves: bool = False,
 ) -> Search:
-    """`Unsupported` says what cannot be asked."""
+    """`Unsupported` says what cannot be asked; `OutOfTime`: it takes too long to put into questions."""
     kinds = dynamics.kinds
-    made = ways(dynamics)
+    made = ways(dynamics, budget)
     rows = listed(dynamics)
     starts: list[Point] | None = None
     extra: tuple[Way, ...] = ()
     if rows is None:
         same = {n: variable(n) for n in dynamics.scalars}
-        extra = tuple(Way(-1, "start", c, c, same) for c in cubes(dynamics.initial, kinds))
+        extra = tuple(Way(-1, "start", c, c, same) for c in cubes(dynamics.initial, kinds, budget))
     else:
         starts = [
             {n: Fraction(int(v)) for n, v in zip(dynamics.scalars, row, strict=True)} for row in rows.tolist()
@@ -163,6 +163,6 @@ def begin(
     refusal(asked.about, asked.answerers, [way.cube for way in made[:1]])
     own = frozenset(dynamics.scalars)
     expansion = Expansion(asked, kinds, (*made, *extra), len(made), own, names, tests, leaves)
-    goals = [Goal(c, True) for c in alternatives(dynamics.bad, kinds)]
-    goals += [Goal(c, False) for c in alternatives(dynamics.trouble, kinds)]
+    goals = [Goal(c, True) for c in alternatives(dynamics.bad, kinds, budget)]
+    goals += [Goal(c, False) for c in alternatives(dynamics.trouble, kinds, budget)]
     return Search(dynamics, expansion, tuple(goals), starts)

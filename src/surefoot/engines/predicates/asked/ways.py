@@ -9,6 +9,7 @@ from math import gcd, lcm
 
 from surefoot.encode.interval import Kinds
 from surefoot.engines.predicates.asked.cubes import (
+    FEW,
     MOST,
     Cube,
     atoms_of,
@@ -24,11 +25,13 @@ from surefoot.engines.predicates.asked.cubes import (
 )
 from surefoot.engines.predicates.asked.foreign import Point
 from surefoot.engines.predicates.moves import Dynamics
+from surefoot.engines.predicates.tabulated.table import OutOfTime
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Bool, Int, Real
 from surefoot.problem.term import Term, Var
 from surefoot.query.formula import Atom, Relation, holds, sharpen
 from surefoot.query.linear import Linear, as_term, scaled, variable
+from surefoot.work.budget import Budget
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,13 +105,13 @@ def moved(point: Point, way: Way) -> dict[str, Fraction]:
     return {name: _value(linear, point) for name, linear in way.after.items()}
 
 
-def ways(dynamics: Dynamics) -> tuple[Way, ...]:
-    """Every linear case of every step."""
+def ways(dynamics: Dynamics, clock: Budget) -> tuple[Way, ...]:
+    """Every linear case of every step; raises `OutOfTime`."""
     kinds, found = dynamics.kinds, []
     for number, step in enumerate(dynamics.steps):
-        guards: list[Cube] = list(cubes(step.guard, kinds))
-        cases = _cases(dynamics, step.after, guards)
-        picks = cubes(step.choice, kinds)
+        guards: list[Cube] = list(cubes(step.guard, kinds, clock))
+        cases = _cases(dynamics, step.after, guards, clock)
+        picks = cubes(step.choice, kinds, clock)
         for guard, after in cases:
             for pick in picks:
                 if (cube := joined(guard, pick, kinds)) is not None:
@@ -117,7 +120,7 @@ def ways(dynamics: Dynamics) -> tuple[Way, ...]:
 
 
 def _cases(
-    dynamics: Dynamics, after: Mapping[str, Term], guards: Sequence[Cube]
+    dynamics: Dynamics, after: Mapping[str, Term], guards: Sequence[Cube], clock: Budget
 ) -> list[tuple[Cube, dict[str, Linear]]]:
     """The update case by case, and only where the next values are within their ranges."""
     kinds = dynamics.kinds
@@ -129,7 +132,7 @@ def _cases(
         options = [
             (alternative, value)
             for condition, value in numbers(term, kinds)
-            for alternative in of_formula(sharpen(condition, whole_names(kinds)), kinds)
+            for alternative in of_formula(sharpen(condition, whole_names(kinds)), kinds, clock)
         ]
         found = [
             (inside, {**values, name: value})
@@ -138,6 +141,8 @@ def _cases(
             if (both := joined(cube, alternative, kinds)) is not None
             and (inside := _inside(both, name, value, kinds)) is not None
         ]
+        if len(found) > FEW and clock.spent():
+            raise OutOfTime
         if len(found) > MOST:
             raise Unsupported("a step has too many cases for predicate abstraction")
     return found
@@ -177,6 +182,6 @@ def narrowed(here: Sequence[Cube], more: Sequence[Cube], kinds: Kinds) -> list[C
     return meet(here, more, kinds) if here else []
 
 
-def alternatives(terms: Iterable[Term], kinds: Kinds) -> tuple[Cube, ...]:
-    """The alternatives of several conditions of which one holds."""
-    return tuple(cube for term in terms for cube in cubes(term, kinds))
+def alternatives(terms: Iterable[Term], kinds: Kinds, clock: Budget) -> tuple[Cube, ...]:
+    """The alternatives of several conditions of which one holds; raises `OutOfTime`."""
+    return tuple(cube for term in terms for cube in cubes(term, kinds, clock))

@@ -26,6 +26,7 @@ from surefoot.engines.predicates.tabulated.columns import Mask
 from surefoot.engines.predicates.tabulated.distributions import ASTRAY, Distributions, distributions, share
 from surefoot.engines.predicates.tabulated.partition import Ids, Partition, divided, explore, partition
 from surefoot.engines.predicates.tabulated.table import Table, size, tabulate
+from surefoot.engines.predicates.valued import reachable
 from surefoot.errors import SurefootError
 from surefoot.problem.names import location_parts
 from surefoot.problem.policy import Choose, NeuralPolicy, Policy, ProgramPolicy
@@ -33,7 +34,7 @@ from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Probability
 from surefoot.problem.term import TRUE, Term, free_names
 from surefoot.solve.markov import Undecided
-from surefoot.verdict.verdict import Exact, PerStart, Reason, Unknown, Verdict
+from surefoot.verdict.verdict import Certificate, Exact, PerStart, Reason, Unknown, Verdict
 from surefoot.work.budget import Budget
 
 PRECISION = Fraction(1, 1000)  # no predicate is added where the bounds are as close as that
@@ -113,6 +114,7 @@ def bounded(problem: Problem, given: Sequence[Term], fixed: bool, most: int, bud
     goal, left = (table.evaluate(c) for c in conditions[:2])
     found, parts = distributions(table, budget), partition(table, conditions)
     either = problem.property.optimise is None
+    seen = reachable(problem, table, budget)
     best: Pair | None = None  # of every start, over all abstractions so far
     while True:
         try:
@@ -123,6 +125,8 @@ def bounded(problem: Problem, given: Sequence[Term], fixed: bool, most: int, bud
             break
         cells = parts.cell[table.starts]
         here = low[cells], high[cells]
+        if seen is not None:
+            seen.improve(parts, low, high)
         best = here if best is None else (np.maximum(best[0], here[0]), np.minimum(best[1], here[1]))
         gap = max(best[1] - best[0])
         budget.progress(f"predicates: {len(parts)} abstract states, bounds {float(gap):.4g} apart")
@@ -133,7 +137,8 @@ def bounded(problem: Problem, given: Sequence[Term], fixed: bool, most: int, bud
         for predicate in more:
             parts = divided(table, parts, predicate)
         conditions += more
-    return _folded(problem.property, table, *best, wanted.negated)
+    shown = None if seen is None else seen.certificate(problem.property)
+    return _folded(problem.property, table, *best, wanted.negated, shown)
 
 
 def _both(
@@ -230,14 +235,20 @@ def _between(
 
 
 def _folded(
-    wanted: Probability, table: Table, low: NDArray[np.object_], high: NDArray[np.object_], negated: bool
+    wanted: Probability,
+    table: Table,
+    low: NDArray[np.object_],
+    high: NDArray[np.object_],
+    negated: bool,
+    shown: Certificate | None,
 ) -> Verdict:
     pairs = [(1 - b, 1 - a) if negated else (a, b) for a, b in zip(low, high, strict=True)]
     if wanted.over == "values" and len(pairs) > 1:
         states = [as_state(table.dynamics, table.state(int(s))) for s in table.starts]
-        return PerStart(tuple((s, Exact(*p, None)) for s, p in zip(states, pairs, strict=True)), None)
+        part = None if shown is None else Certificate("part", {})
+        return PerStart(tuple((s, Exact(*p, part)) for s, p in zip(states, pairs, strict=True)), shown)
     lows, highs = [a for a, _ in pairs], [b for _, b in pairs]
-    return Exact(_fold(wanted.over, lows), _fold(wanted.over, highs), None)
+    return Exact(_fold(wanted.over, lows), _fold(wanted.over, highs), shown)
 
 
 def _fold(over: str, values: list[Fraction]) -> Fraction:
