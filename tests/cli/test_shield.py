@@ -12,7 +12,7 @@ import pytest
 
 from surefoot.certify.checker.check import check
 from surefoot.cli import run
-from surefoot.cli.commands.shield import pictures
+from surefoot.cli.commands.shield import actions, pictures
 from surefoot.engines.shield import synthesis
 
 
@@ -138,10 +138,55 @@ def test_actions_of_a_finite_system(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert check(json.loads(proof.read_text())).accepted
     facts = json.loads(told.read_text())
     assert facts["certified"] is True
+    assert facts["certified about"].startswith("never ")
+    assert facts["interrupted"] is False
     assert len(facts["tree"]["column"]) == len(facts["tree"]["limit"])
     assert "action_masks" in guard.read_text()
     assert run(["shield", "racetrack/never-crashes", "--quiet", "--bound", "2"]) == 2
     assert "`2` is not a number above 0 and up to 1" in capsys.readouterr().err
+
+
+def test_what_is_certified_of_a_bound_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    code = run(["shield", "racetrack/never-crashes", "--quiet", "--bound", "0.5", "--json", "-"])
+    facts = json.loads(capsys.readouterr().out)
+    assert (code, facts["certified"]) in ((0, True), (3, False))
+    about = "the probability in `anybody`" if facts["certified"] else "nothing"
+    assert facts["certified about"].startswith(about)
+    assert "bad with probability" in facts["anybody"]
+    assert "not certified" in facts["promise"]
+
+
+@pytest.mark.parametrize("when", ["shield", "anybody", "policy"])
+def test_an_interrupted_shield_of_actions(
+    when: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before there is a shield there is no part of it; later what was proved stays."""
+    asked, first = actions.verify, []
+
+    def interrupted(*given: Any, **named: Any) -> Any:
+        if when != "policy" or named.get("certificates") is False:
+            raise KeyboardInterrupt
+        first.append(given)
+        return asked(*given, **named)
+
+    monkeypatch.setattr(actions, "finite_shield" if when == "shield" else "verify", interrupted)
+    guard, told = tmp_path / "guard.py", tmp_path / "told.json"
+    files = ["--python", str(guard), "--json", str(told)]
+    code, out, err = outcome(capsys, "racetrack/never-crashes", "--quiet", *files)
+    facts = json.loads(told.read_text())
+    assert code == 130
+    assert facts["interrupted"] is True
+    assert facts["certified"] is guard.exists() is (when == "policy")
+    if when == "shield":
+        assert "there is no shield of a part" in err
+        assert "there is no shield of a part" in facts["reason"]
+    if when == "anybody":
+        assert "anybody      not asked" in out
+        assert "interrupted: nothing of it is proved" in out
+    if when == "policy":
+        assert len(first) == 1
+        assert "interrupted: the shield is whole" in out
+        assert facts["policy"] is None
 
 
 def test_an_interrupted_picture_is_left_out(

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path as File
 from typing import Any
 
 from surefoot.cli.output import write_certificate, write_file
+from surefoot.cli.progress import progress
 from surefoot.compile.source import c_actions, python_actions
 from surefoot.engines.explicit.engine import Explicit
 from surefoot.engines.shield.finite import FiniteShield, finite_shield
@@ -22,17 +24,22 @@ from surefoot.problem.show import show, show_property
 from surefoot.run import verify
 from surefoot.verdict.verdict import Exact, Proved, Result
 from surefoot.work.budget import Budget
+from surefoot.work.child import processor_time
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MadeOfActions:
-    """`anybody`: about whoever acts behind the shield. `alone`, `behind`: the model's own policy."""
+    """`anybody`: about whoever acts behind the shield. `alone`, `behind`: the model's own policy.
+
+    After an interruption what was not asked yet is None; without an answer about anybody nothing is proved.
+    """
 
     shield: FiniteShield
     bound: Fraction
-    anybody: Result
+    anybody: Result | None
     alone: Result | None
     behind: Result | None
+    interrupted: bool = False
 
     @property
     def kept(self) -> tuple[int, int]:
@@ -42,16 +49,79 @@ class MadeOfActions:
 
     @property
     def accepted(self) -> bool:
-        return self.anybody.certified and self.kept[0] == self.kept[1]
+        return self.anybody is not None and self.anybody.certified and self.kept[0] == self.kept[1]
+
+    def certified_about(self) -> str:
+        """What the accepted certificate says, in a sentence."""
+        if not self.accepted or self.anybody is None:
+            return "nothing"
+        if isinstance(self.anybody.verdict, Proved):
+            bad = show(bad_of(self.shield.problem))
+            return f"never {bad}, whoever acts behind the shield, from every start"
+        return (
+            "the probability in `anybody`, whoever acts behind the shield; that permitted actions keep the "
+            "bound is computed exactly, and not certified"
+        )
 
     def promise(self) -> str:
-        if self.bound == 1 and isinstance(self.anybody.verdict, Proved):
-            return f"Proved: from every start, whoever acts, never {show(bad_of(self.shield.problem))}."
         bad = show(bad_of(self.shield.problem))
+        if self.bound == 1 and self.anybody is not None and isinstance(self.anybody.verdict, Proved):
+            return f"Proved: from every start, whoever acts, never {bad}."
         return (
             "Computed exactly, not certified: after every permitted action, taking the safest ones from then "
-            f"on avoids {bad} with probability {self.bound} or more."
+            f"on avoids {bad} with probability {self.bound}{' or more' if self.bound < 1 else ''}."
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The files that `surefoot shield` was asked for."""
+
+    certificate: str | None = None
+    python: str | None = None
+    c: str | None = None
+    report: str | None = None
+    json: str | None = None
+
+
+def shield_of_actions(
+    problem: Problem,
+    bound: Fraction,
+    wanted: Wanted,
+    source: Mapping[str, object],
+    inputs: Mapping[str, str],
+    budget: Callable[[Callable[[str], None]], Budget],
+    quiet: bool,
+) -> int:
+    """The whole command; exit 0 if the shield is certified, 3 if it is not, 130 if it was interrupted."""
+    began = processor_time()
+    try:
+        with progress(quiet) as tell:
+            made = make_of_actions(problem, bound, budget(tell))
+    except KeyboardInterrupt:
+        why = "there is no shield of a part: what may be permitted depends on all states that can be reached"
+        print(f"interrupted: {why}", file=sys.stderr)
+        if wanted.json is not None:
+            facts = {"schema": 1, "kind": "actions", "problem": problem.name, "certified": False,
+                     "certified about": "nothing", "interrupted": True, "reason": why}  # fmt: skip
+            _write_json(facts, wanted.json)
+        return 130
+    seconds = processor_time() - began
+    if wanted.json != "-":
+        print(words_of_actions(made, seconds))
+    write_actions(made, wanted.certificate, wanted.python, wanted.c, quiet)
+    if wanted.report is not None:
+        print(f"not written: {wanted.report} (pictures are of sets in real variables)", file=sys.stderr)
+    if wanted.json is not None:
+        _write_json(facts_of_actions(made, seconds, source, inputs), wanted.json)
+    if made.interrupted:
+        return 130
+    return 0 if made.accepted else 3
+
+
+def _write_json(facts: Mapping[str, Any], path: str) -> None:
+    text = json.dumps(facts, indent=1) + "\n"
+    sys.stdout.write(text) if path == "-" else write_file(File(path), text)
 
 
 def moved_by_actions(problem: Problem) -> bool:
@@ -61,18 +131,26 @@ def moved_by_actions(problem: Problem) -> bool:
 
 
 def make_of_actions(problem: Problem, bound: Fraction, budget: Budget) -> MadeOfActions:
-    """The shield, what is proved about everybody, and about the policy of the model with and without it."""
+    """The shield, what is proved about everybody, and about the policy of the model with and without it.
+
+    An interruption before there is a shield is handed on: a part of it would permit too much. Later it ends
+    the questions about the shield, and what was answered is kept.
+    """
     shield = finite_shield(problem, 1 - bound, budget)
-    asked = _asked(problem, bound)
-    anybody = verify(replace(shield.anybody(), property=asked), Explicit(), budget)
-    behind = shield.shielded()
-    if behind is None:
-        return MadeOfActions(shield, bound, anybody, None, None)
-    chance = Probability(Path("F", bad_of(problem)), None, "max")
-    alone, guarded = (
-        verify(replace(p, property=chance), Explicit(), budget, certificates=False) for p in (problem, behind)
-    )
+    anybody = alone = guarded = None
+    try:
+        anybody = verify(replace(shield.anybody(), property=_asked(problem, bound)), Explicit(), budget)
+        if (behind := shield.shielded()) is not None:
+            chance = Probability(Path("F", bad_of(problem)), None, "max")
+            alone = _without_proof(replace(problem, property=chance), budget)
+            guarded = _without_proof(replace(behind, property=chance), budget)
+    except KeyboardInterrupt:
+        return MadeOfActions(shield, bound, anybody, alone, guarded, interrupted=True)
     return MadeOfActions(shield, bound, anybody, alone, guarded)
+
+
+def _without_proof(problem: Problem, budget: Budget) -> Result:
+    return verify(problem, Explicit(), budget, certificates=False)
 
 
 def _asked(problem: Problem, bound: Fraction) -> Never | Probability:
@@ -92,13 +170,16 @@ def words_of_actions(made: MadeOfActions, seconds: float) -> str:
         f"starts       {kept} of {starts} kept safe with probability {made.bound}"
         + (" or more" if made.bound < 1 else ", whatever happens"),
         f"tree         {size(shield.tree):,} comparisons of {', '.join(c.name for c in shield.columns)}",
-        f"anybody      {_answer(made.anybody)}",
+        f"anybody      {'not asked' if made.anybody is None else _answer(made.anybody)}",
     ]
     lines += [f"policy       {_answer(made.alone)} alone"] if made.alone is not None else []
     lines += [f"             {_answer(made.behind)} behind the shield"] if made.behind is not None else []
     if made.bound < 1:
         lines.append("note         risks that are permitted one by one add up over a run: see `anybody`")
     lines.append(f"seconds      {seconds:.1f} (processor time)")
+    if made.interrupted:
+        left = "nothing of it is proved" if made.anybody is None else "the shield is whole, not all was asked"
+        lines.append(f"interrupted: {left}")
     return "\n".join(lines)
 
 
@@ -130,7 +211,9 @@ def facts_of_actions(
         "states": made.shield.arena.markov.states,
         "starts kept": list(made.kept),
         "certified": made.accepted,
-        "anybody": _answer(made.anybody),
+        "certified about": made.certified_about(),
+        "interrupted": made.interrupted,
+        "anybody": None if made.anybody is None else _answer(made.anybody),
         "policy": None if made.alone is None else _answer(made.alone),
         "shielded": None if made.behind is None else _answer(made.behind),
         "tree": {
@@ -161,7 +244,7 @@ def write_actions(
         return
     table = table_of(made.shield, made.promise())
     files: list[tuple[str, str | bytes]] = []
-    if certificate is not None:
+    if certificate is not None and made.anybody is not None:
         told = write_certificate(made.anybody.verdict, certificate)
         if not quiet:
             print(told, file=sys.stderr)

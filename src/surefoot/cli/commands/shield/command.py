@@ -14,13 +14,7 @@ from click.core import ParameterSource
 
 from surefoot.cli.commands.check import MODEL_OPTIONS
 from surefoot.cli.commands.invariant import one_problem
-from surefoot.cli.commands.shield.actions import (
-    facts_of_actions,
-    make_of_actions,
-    moved_by_actions,
-    words_of_actions,
-    write_actions,
-)
+from surefoot.cli.commands.shield.actions import Wanted, moved_by_actions, shield_of_actions
 from surefoot.cli.commands.shield.campaign import Size, campaign_facts, campaign_text, measured
 from surefoot.cli.commands.shield.made import Made, Sketches, make, old_rules
 from surefoot.cli.commands.shield.pictures import pictured
@@ -129,21 +123,13 @@ def shield(
         raise InvalidProblem(what, fix="leave --runs or the time out", where="--runs")
     old = () if recheck is None else old_rules(recheck, problem)
     sketches = _sketches(rule, invariant, recheck is not None, moved_by_actions(problem))
-    began = processor_time()
     if moved_by_actions(problem):
-        with progress(quiet) as tell:
-            found = make_of_actions(problem, bound, Budget(timeout, seed, tell))
+        wanted = Wanted(certificate, python_path, c_prefix, report, json_path)
         source = {**loaded.source, "property": name}
-        seconds = processor_time() - began
-        if json_path != "-":
-            print(words_of_actions(found, seconds))
-        write_actions(found, certificate, python_path, c_prefix, quiet)
-        if report is not None:
-            print(f"not written: {report} (pictures are of sets in real variables)", file=sys.stderr)
-        if json_path is not None:
-            text = json.dumps(facts_of_actions(found, seconds, source, loaded.inputs), indent=1) + "\n"
-            sys.stdout.write(text) if json_path == "-" else write_file(Path(json_path), text)
-        return 0 if found.accepted else 3
+        return shield_of_actions(
+            problem, bound, wanted, source, loaded.inputs, lambda tell: Budget(timeout, seed, tell), quiet
+        )
+    began = processor_time()
     with progress(quiet) as tell:
         made = make(problem, tried, Budget(timeout, seed, tell), old, sketches)
         seconds = processor_time() - began
