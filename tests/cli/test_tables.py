@@ -22,6 +22,7 @@ def folder(tmp_path: Path) -> Path:
     network = dense([([[2.0, 0.0], [-2.0, 0.0]], [0.0, 0.0]), ([[1.0, -1.0]], [0.0])])
     layers = [(n.weights, n.bias) for n in network.nodes if hasattr(n, "weights")]
     (tmp_path / "satellite.onnx").write_bytes(onnx_bytes(layers, "relu", "satellite"))
+    (tmp_path / "satellite.training.toml").write_text("[about]\ncpu_seconds = 12.5\n")
     return tmp_path
 
 
@@ -37,7 +38,8 @@ def test_a_row_is_made_again(folder: Path, capsys: pytest.CaptureFixture[str]) -
     assert run([*given, "--runs", "20", "--steps", "30", "--adversarial", "200", "--json", "--quiet"]) == 0
     (row,) = json.loads(capsys.readouterr().out)["rows"]
     assert row["certified"]
-    assert row["network"] == {"from": "satellite.onnx", "hidden": "2"}
+    assert row["network"] == {"from": "satellite.onnx", "hidden": "2", "training cpu seconds": 12.5}
+    assert row["cells"][3] == "12.5 / 957"
     assert row["campaigns"]["network alone"]["failures"] > 10
     assert row["unsafe with shield"] == 0
     assert row["shielded steps"] == 20 * 30 * 2 + 5 * 200

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -16,8 +17,10 @@ from surefoot.formats.onnx import read_onnx
 from surefoot.problem.meaning.inference import infer
 from surefoot.studies.assets import shipped, shipped_names
 from surefoot.studies.control.problem import PLANTS, stays_safe
+from surefoot.studies.control.tables import paper_size
 from surefoot.training.control.ddpg import ActorRecipe, train_actor
 from surefoot.training.control.dense import Adam, backward, drawn, forward
+from surefoot.training.control.recipes import actor_recipe, text_file, training_seconds, training_text
 from surefoot.training.save import onnx_bytes
 from surefoot.transform.discretise import discretise
 
@@ -84,6 +87,59 @@ def test_the_file_is_the_actor(tmp_path: Path) -> None:
     assert infer(network, rows.astype(np.float32)) == pytest.approx(expected, abs=1e-4)
 
 
+def test_large_layers_are_trained_in_single_precision() -> None:
+    recipe = replace(SMALL, single=True)
+    made = train_actor(pendulum(), recipe, 1)
+    assert made.curve[-1][2] < 16
+    large = actor_recipe((1200, 900), imitate=False)
+    assert (large.single, large.hidden, large.critic) == (True, (1200, 900), (300, 200))
+    assert actor_recipe((64, 64), imitate=False) == ActorRecipe()
+    assert actor_recipe((300, 200), imitate=True).imitation > 0
+
+
+def test_an_interruption_keeps_the_best_actor() -> None:
+    told: list[str] = []
+
+    def tell(text: str) -> None:
+        told.append(text)
+        if len(told) == 3:
+            raise KeyboardInterrupt
+
+    made = train_actor(pendulum(), SMALL, 1, tell)
+    assert made.interrupted
+    assert len(made.curve) == 3
+    assert made.kept() in made.curve
+    with pytest.raises(KeyboardInterrupt):
+        train_actor(pendulum(), replace(SMALL, imitation=5), 1, interrupted)
+
+
+def interrupted(_: str) -> None:
+    raise KeyboardInterrupt
+
+
+def test_the_text_beside_an_actor_says_how_it_was_trained(tmp_path: Path) -> None:
+    recipe = replace(SMALL, updates=8)
+    made = train_actor(pendulum(), recipe, 0)
+    file = tmp_path / "actor.onnx"
+    assert training_seconds(file) is None
+    text_file(file).write_text(training_text("pendulum", recipe, 0, made))
+    data = tomllib.loads(text_file(file).read_text())
+    assert data["settings"]["hidden"] == [16, 16]
+    assert data["about"]["kept_after_updates"] == made.kept()[0]
+    assert len(data["curve"]["mean_return"]) == len(made.curve)
+    assert training_seconds(file) == data["about"]["cpu_seconds"]
+    for odd in ("[about", "about = 3", "[about]\ncpu_seconds = 'x'"):
+        text_file(file).write_text(odd)
+        assert training_seconds(file) is None
+
+
+def test_sizes_of_the_paper() -> None:
+    assert paper_size("pendulum-continuous") == "1200x900"
+    assert paper_size("cartpole") == "300x200"
+    assert paper_size("four-car-platoon") == "500x400x300"
+    assert paper_size("duffing") is None
+
+
 def test_controls_need_two_ends() -> None:
     system = pendulum()
     with pytest.raises(Unsupported, match="controls between"):
@@ -105,6 +161,7 @@ def test_shipped_actors_fit_their_plants(study: str) -> None:
         (["--train", "tapes", "--output", "a.onnx"], "has no problem `tapes`"),
         (["--train", "tape"], "no file for the actor"),
         (["--train", "tape", "--output", "a.onnx", "--hidden", "6y4"], "no sizes of layers"),
+        (["--train", "duffing", "--output", "a.onnx", "--hidden", "paper"], "prints no size of a network"),
     ],
 )
 def test_mistakes(given: list[str], what: str, capsys: pytest.CaptureFixture[str]) -> None:

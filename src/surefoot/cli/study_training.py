@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from fractions import Fraction
 from html import escape
 from importlib.util import find_spec
 from pathlib import Path
 
 from surefoot.cli.engine_options import build_engines
-from surefoot.cli.output import write_file
+from surefoot.cli.output import check_writable, write_file
 from surefoot.errors import InvalidProblem, MissingBackend, did_you_mean
 from surefoot.problem.problem import Problem
 from surefoot.report.plot import bounds_svg
@@ -141,9 +141,13 @@ def trained(
     tell: Callable[[str], None],
     output: Path | None,
 ) -> int:
-    """Train an actor for a plant of the study and write it; exit 1 if held-out runs were unsafe."""
+    """Train an actor for a plant of the study, write it and a TOML file that says how.
+
+    Exit 1 if held-out runs were unsafe, 130 if it was interrupted (the best actor so far is written).
+    """
     from surefoot.encode.barrier import system_of
-    from surefoot.training.control.ddpg import ActorRecipe, train_actor
+    from surefoot.training.control.ddpg import train_actor
+    from surefoot.training.control.recipes import actor_recipe, text_file, training_text
     from surefoot.training.save import onnx_bytes
     from surefoot.transform.discretise import discretise
 
@@ -152,16 +156,34 @@ def trained(
         raise InvalidProblem(f"study `{loaded.name}` has no problem `{wanted}`", fix=fix, where="--train")
     if output is None or output.suffix != ".onnx":
         raise InvalidProblem("there is no file for the actor", fix="--output FILE.onnx", where="--train")
-    sizes = tuple(int(part) for part in hidden.split("x") if part.isdigit() and int(part) > 0)
-    if len(sizes) != len(hidden.split("x")):
-        raise InvalidProblem(f"`{hidden}` are no sizes of layers", fix="write 64x64", where="--hidden")
+    check_writable(str(output), [], "--output")
+    sizes = _sizes(loaded.name, wanted, hidden)
     system = system_of(discretise(loaded.problems[wanted]())[0])
-    recipe = ActorRecipe(hidden=sizes, critic=sizes)
-    if imitate:
-        recipe = replace(recipe, imitation=1000, patience=400, actor_rate=3e-5)
+    recipe = actor_recipe(sizes, imitate)
     made = train_actor(system, recipe, seed, tell)
     write_file(output, onnx_bytes(made.layers, "relu", wanted, made.reach))
-    update, worth, fallen = max(made.curve, key=lambda point: point[1])
-    print(f"{wanted}: after {update} updates mean return {worth:.4g}, {fallen} held-out runs unsafe, "
-          f"{made.cpu_seconds:.1f} s of processor time; written: {output}")  # fmt: skip
+    write_file(text_file(output), training_text(wanted, recipe, seed, made))
+    update, worth, fallen = made.kept()
+    took = f"{made.cpu_seconds:.1f} s of processor time; written: {output}, {text_file(output).name}"
+    print(f"{wanted}: after {update} updates mean return {worth:.4g}, {fallen} held-out runs unsafe, {took}")
+    if made.interrupted:
+        print("interrupted: this is the best actor so far")
+        return 130
     return 1 if fallen else 0
+
+
+def _sizes(study: str, problem: str, hidden: str) -> tuple[int, ...]:
+    """`64x64`, or `paper`: what the shield paper prints for the problem."""
+    from surefoot.studies.control.tables import paper_size
+
+    if hidden == "paper":
+        found = paper_size(problem) if study == "control" else None
+        if found is None:
+            what = f"the paper prints no size of a network for `{problem}`"
+            raise InvalidProblem(what, fix="write sizes like 64x64", where="--hidden")
+        hidden = found
+    sizes = tuple(int(part) for part in hidden.split("x") if part.isdigit() and int(part) > 0)
+    if len(sizes) != len(hidden.split("x")):
+        fix = "write 64x64, or paper"
+        raise InvalidProblem(f"`{hidden}` are no sizes of layers", fix=fix, where="--hidden")
+    return sizes

@@ -87,19 +87,20 @@ def write_recipe(
     seeds[seed] = {"seed": seed, **entry}
     lines = [f"# How `{recipe.name}` was trained: python -m surefoot.training {recipe.study} --seed N"]
     for title, table in (("about", about), ("settings", settings)):
-        lines += ["", f"[{title}]", *(f"{k} = {_toml(v)}" for k, v in table.items())]
+        lines += ["", f"[{title}]", *(f"{k} = {toml_text(v)}" for k, v in table.items())]
     for number in sorted(seeds):
-        lines += ["", "[[seeds]]", *(f"{k} = {_toml(v)}" for k, v in seeds[number].items())]
+        lines += ["", "[[seeds]]", *(f"{k} = {toml_text(v)}" for k, v in seeds[number].items())]
     path.write_text("\n".join(lines) + "\n", "utf-8")
 
 
-def _toml(value: object) -> str:
+def toml_text(value: object) -> str:
+    """A value of a TOML file."""
     match value:
         case bool():
             return str(value).lower()
         case str():
             return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
         case list() | tuple():
-            return "[" + ", ".join(map(_toml, value)) + "]"
+            return "[" + ", ".join(map(toml_text, value)) + "]"
         case _:
             return repr(value)

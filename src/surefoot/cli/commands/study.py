@@ -66,7 +66,8 @@ from surefoot.work.child import processor_time
     help="Feed the counterexamples of a violated problem back into training until it is proved.",
 )
 @click.option("--train", metavar="PROBLEM", help="Train an actor for a plant with controls (DDPG).")
-@click.option("--hidden", default="64x64", show_default=True, metavar="64x64", help="Of --train: its layers.")
+@click.option("--hidden", default="64x64", show_default=True, metavar="64x64|paper",
+              help="Of --train: its layers, or those that the paper prints.")  # fmt: skip
 @click.option("--imitate", is_flag=True, help="Of --train: begin with what a regulator does.")
 @click.option("--output", type=click.Path(path_type=Path), metavar="FILE.onnx", help="Of --retrain, --train.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of --retrain, --train and --table.")

@@ -62,3 +62,11 @@ def network_of(row: Printed, folder: Path | None) -> tuple[Network, str, Path] |
     if path is None:
         return None
     return load_policy(path).network, path.name if path.parent == folder else "shipped", path
+
+
+def paper_size(problem: str) -> str | None:
+    """The hidden layers that the paper prints; of a plant before a change, those of the change's row."""
+    rows = [row for table in (1, 3) for row in printed(table)]
+    own = [row for row in rows if row.problem == problem]
+    before = [row for row in rows if row.file == problem.replace("-", "_")]
+    return next((row.network for row in own + before), None)

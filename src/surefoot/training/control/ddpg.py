@@ -44,6 +44,7 @@ class ActorRecipe:
     unsafe: float = 20.0
     looks: int = 12
     held_out: int = 64
+    single: bool = False  # layers in float32: half the time where they are large
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,31 +55,46 @@ class TrainedActor:
     reach: Floats
     curve: tuple[tuple[int, float, int], ...]  # after so many updates: mean return, unsafe runs
     cpu_seconds: float
+    interrupted: bool = False
+
+    def kept(self) -> tuple[int, float, int]:
+        """The point of the curve whose actor this is."""
+        return max(self.curve, key=lambda point: point[1])
 
 
 def train_actor(
     system: System, recipe: ActorRecipe, seed: int, tell: Callable[[str], None] = lambda _: None
 ) -> TrainedActor:
-    """An actor for a plant; the same seed gives the same actor on the same machine."""
+    """An actor for a plant; the same seed gives the same actor on the same machine.
+
+    An interruption after the first look keeps the best actor so far.
+    """
     began, learner = process_time(), _Learner(system, recipe, seed)
     held_out = drawn_starts([list(system.initial)], recipe.held_out, np.random.default_rng((seed, 1)))
     curve: list[tuple[int, float, int]] = []
     best, most = copied(learner.actor), -np.inf
-    if recipe.imitation:
-        tell("ddpg: imitating a regulator")
-        learner.imitate()
-    for update in range(1, recipe.updates + 1):
-        learner.live(1 - 0.9 * update / recipe.updates)
-        learner.improve(update > recipe.patience)
-        if update * recipe.looks // recipe.updates > (update - 1) * recipe.looks // recipe.updates:
-            worth, fallen = learner.judged(held_out)
-            curve.append((update, worth, fallen))
-            tell(f"ddpg: update {update} of {recipe.updates}, mean return {worth:.4g}, {fallen} runs unsafe")
-            if worth > most:
-                best, most = copied(learner.actor), worth
+    interrupted = False
+    try:
+        if recipe.imitation:
+            tell("ddpg: imitating a regulator")
+            learner.imitate()
+        for update in range(1, recipe.updates + 1):
+            learner.live(1 - 0.9 * update / recipe.updates)
+            learner.improve(update > recipe.patience)
+            if update * recipe.looks // recipe.updates > (update - 1) * recipe.looks // recipe.updates:
+                worth, fallen = learner.judged(held_out)
+                if worth > most:
+                    best, most = copied(learner.actor), worth
+                curve.append((update, worth, fallen))
+                told = f"mean return {worth:.4g}, {fallen} runs unsafe"
+                tell(f"ddpg: update {update} of {recipe.updates}, {told}")
+    except KeyboardInterrupt:
+        if not curve:
+            raise
+        interrupted = True
     first, bias = best[0]
     layers = [(first / learner.widths, bias), *best[1:]]
-    return TrainedActor(layers, learner.reach, tuple(curve), process_time() - began)
+    return TrainedActor(layers, learner.reach, tuple(curve), process_time() - began, interrupted)
 
 
 class _Learner:
@@ -93,8 +109,9 @@ class _Learner:
         self.reach = high
         self.widths = np.array([max(abs(float(a)), abs(float(b)), 1e-2) for a, b in system.initial])
         states, controls = len(system.variables), len(high)
-        self.actor = drawn((states, *recipe.hidden, controls), self.generator, 1e-2)
-        self.critic = drawn((states + controls, *recipe.critic, 1), self.generator, 1e-2)
+        self.kind = np.float32 if recipe.single else np.float64
+        self.actor = drawn((states, *recipe.hidden, controls), self.generator, 1e-2, self.kind)
+        self.critic = drawn((states + controls, *recipe.critic, 1), self.generator, 1e-2, self.kind)
         self.slow_actor, self.slow_critic = copied(self.actor), copied(self.critic)
         self.of_actor, self.of_critic = (
             Adam(self.actor, recipe.actor_rate),
@@ -123,7 +140,8 @@ class _Learner:
         return drawn_starts([list(self.plant.system.initial)], count, self.generator)
 
     def _acts(self, actor: Layers, states: Floats) -> Floats:
-        return np.tanh(forward(actor, states / self.widths)[-1])
+        found: Floats = np.tanh(forward(actor, (states / self.widths).astype(self.kind))[-1])
+        return found
 
     def _moved(self, states: Floats, acts: Floats) -> tuple[Floats, Floats, Floats]:
         """Next states, rewards, and 1 where the run goes on."""
@@ -154,8 +172,9 @@ class _Learner:
         if gain is None:
             raise Unsupported("there is no regulator to imitate")
         for _ in range(self.recipe.imitation):
-            rows = self.generator.uniform(-2, 2, (self.recipe.batch, len(self.widths)))
+            rows = self.generator.uniform(-2, 2, (self.recipe.batch, len(self.widths))).astype(self.kind)
             wanted = self.plant.clipped(rows * self.widths @ gain.matrix.T + gain.offset) / self.reach
+            wanted = wanted.astype(self.kind)
             own = forward(self.actor, rows)
             chosen = np.tanh(own[-1])
             slopes = (chosen - wanted) * (1 - chosen**2) / self.recipe.batch
@@ -166,7 +185,7 @@ class _Learner:
         """Critic towards its target, actor (if it is to learn already) up the critic."""
         recipe, states = self.recipe, len(self.widths)
         known = min(self.filled, recipe.memory)
-        rows = self.memory[self.generator.integers(0, known, recipe.batch)]
+        rows: Floats = self.memory[self.generator.integers(0, known, recipe.batch)].astype(self.kind)
         now, acts = rows[:, :states], rows[:, states : -states - 2]
         later, rewards, goes_on = rows[:, -states - 2 : -2], rows[:, -2], rows[:, -1]
         then = np.tanh(forward(self.slow_actor, later)[-1])
@@ -183,7 +202,8 @@ class _Learner:
         own = forward(self.actor, now)
         chosen = np.tanh(own[-1])
         judged = forward(self.critic, np.column_stack([now, chosen]))
-        upward = backward(self.critic, judged, np.full((recipe.batch, 1), -1.0 / recipe.batch))[1]
+        down = np.full((recipe.batch, 1), -1.0 / recipe.batch, dtype=self.kind)
+        upward = backward(self.critic, judged, down)[1]
         through = upward[:, states:] * (1 - chosen**2)
         self.of_actor.step(self.actor, backward(self.actor, own, through)[0])
         follow(self.slow_actor, self.actor, recipe.share)

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TypeAlias
+from math import sqrt
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-Floats: TypeAlias = NDArray[np.float64]
+Floats: TypeAlias = NDArray[Any]  # float64, or float32 where layers are large
 Layers: TypeAlias = list[tuple[Floats, Floats]]  # weights (outputs x inputs) and biases
 
 
-def drawn(widths: tuple[int, ...], generator: np.random.Generator, last: float) -> Layers:
+def drawn(
+    widths: tuple[int, ...], generator: np.random.Generator, last: float, kind: type = np.float64
+) -> Layers:
     """He's initialisation; the last layer begins small."""
-    found = []
+    found: Layers = []
     for number, (before, after) in enumerate(pairwise(widths)):
         size = last if number == len(widths) - 2 else np.sqrt(2 / before)
-        found.append((generator.normal(size=(after, before)) * size, np.zeros(after)))
+        weights = generator.normal(size=(after, before)) * size
+        found.append((weights.astype(kind), np.zeros(after, dtype=kind)))
     return found
 
 
@@ -54,7 +58,7 @@ class Adam:
     def step(self, layers: Layers, slopes: Layers) -> None:
         """Down the slopes, in place."""
         self.count += 1
-        scale = self.rate * np.sqrt(1 - 0.999**self.count) / (1 - 0.9**self.count)
+        scale = self.rate * sqrt(1 - 0.999**self.count) / (1 - 0.9**self.count)
         for values, steepness, means, squares in zip(layers, slopes, self.means, self.squares, strict=True):
             for value, slope, mean, square in zip(values, steepness, means, squares, strict=True):
                 mean += 0.1 * (slope - mean)

@@ -15,13 +15,14 @@ from surefoot.engines.shield.campaign.runs import Campaign
 from surefoot.problem.network import Affine, Network
 from surefoot.studies.control.problem import stays_safe
 from surefoot.studies.control.tables import Printed, network_of, printed
+from surefoot.training.control.recipes import training_seconds
 from surefoot.work.budget import Budget
 from surefoot.work.child import processor_time
 
 HEAD = (
-    "benchmark", "vars", "network", "failures", "rules", "covered", "synthesis s", "interventions", "needed",
-    "unsafe with shield", "overhead: C", "overhead: Python", "steps: network", "steps: program",
-    "regulator fails", "learnt fails",
+    "benchmark", "vars", "network", "training s", "failures", "rules", "covered", "synthesis s",
+    "interventions", "needed", "unsafe with shield", "overhead: C", "overhead: Python", "steps: network",
+    "steps: program", "regulator fails", "learnt fails",
 )  # fmt: skip
 
 
@@ -62,12 +63,13 @@ def _row(row: Printed, folder: Path | None, size: Size, tell: Callable[[str], No
     made = make(problem, (2, 4), Budget(size.seconds, size.seed, tell))
     seconds = processor_time() - began
     known = measured(made, problem.policy, size, tell)
+    trained = None if file is None else training_seconds(file)
     costs = shield_overhead(made, problem.policy, file, tell)
     guarded = _guarded(known)
     return {
         "problem": row.problem,
         "paper": asdict(row),
-        "network": {"from": whose, "hidden": hidden(network)},
+        "network": {"from": whose, "hidden": hidden(network), "training cpu seconds": trained},
         "rules": len(made.found.branches),
         "covered": str(made.found.covered_share(made.system.initial)),
         "certified": made.accepted,
@@ -76,7 +78,7 @@ def _row(row: Printed, folder: Path | None, size: Size, tell: Callable[[str], No
         "shielded steps": sum(c.taken for c in guarded),
         "unsafe with shield": sum(c.failures for c in guarded),
         "overhead": None if costs is None else costs.facts(),
-        "cells": _cells(row, made, known, costs, seconds, hidden(network)),
+        "cells": _cells(row, made, known, costs, (trained, seconds), hidden(network)),
     }
 
 
@@ -94,9 +96,14 @@ def hidden(network: Network | None) -> str:
 
 
 def _cells(
-    row: Printed, made: Made, known: Measured, costs: Overhead | None, seconds: float, sizes: str
+    row: Printed,
+    made: Made,
+    known: Measured,
+    costs: Overhead | None,
+    seconds: tuple[float | None, float],
+    sizes: str,
 ) -> list[str]:
-    """Ours, and after a bar the paper's."""
+    """Ours, and after a bar the paper's; `seconds`: of training and of synthesis."""
     shielded, guarded, share = known.shielded, _guarded(known), "–"
     if known.needed is not None and known.needed[1]:
         share = f"{100 * known.needed[0] / known.needed[1]:.0f} %"
@@ -104,10 +111,11 @@ def _cells(
         row.problem,
         f"{len(made.system.variables)} / {row.variables}",
         f"{sizes} / {row.network}",
+        f"{'–' if seconds[0] is None else f'{seconds[0]:.1f}'} / {_printed(row.training_seconds)}",
         f"{_failures(known.alone)} / {row.failures}",
         f"{len(made.found.branches)} / {row.branches}",
         shown_share(made.found.covered_share(made.system.initial)),
-        f"{seconds:.1f} / {row.synthesis_seconds:g}",
+        f"{seconds[1]:.1f} / {row.synthesis_seconds:g}",
         f"{'–' if shielded is None else shielded.interventions} / {row.interventions}",
         share,
         f"{sum(c.failures for c in guarded)} in {sum(c.taken for c in guarded):,} steps" if guarded else "–",
