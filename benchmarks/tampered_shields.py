@@ -27,19 +27,21 @@ from benchmarks.tampering.executed import Claim, false_on_a_grid, unsafe_run
 from benchmarks.tampering.unsafe_systems import wrongly_proved
 from surefoot.certify.checker.check import check
 from surefoot.certify.checker.number import BadCertificate
-from surefoot.cli.commands.shield.made import make
+from surefoot.cli.commands.shield.made import make, shapes_for
 from surefoot.studies.control.problem import stays_safe
 from surefoot.studies.pendulum.problem import stays_upright
 from surefoot.work.budget import Budget
 
 Certificate = dict[str, Any]
 BASES = ("pendulum", "satellite", "self-driving", "quadcopter", "lane-keeping", "biology")
+POLYHEDRA = ("polyhedron-magnetic-pointer", "polyhedron-lane-keeping", "polyhedron-quadcopter")
 
 
 def base(name: str) -> Certificate:
     """An accepted certificate of a shield."""
-    problem = stays_upright(disturbance=Fraction(1, 10)) if name == "pendulum" else stays_safe(name)
-    made = make(problem, (2, 4), Budget(60))
+    plain = name.removeprefix("polyhedron-")
+    problem = stays_upright(disturbance=Fraction(1, 10)) if name == "pendulum" else stays_safe(plain)
+    made = make(problem, shapes_for("polyhedron" if plain != name else "polynomial"), Budget(60))
     assert made.accepted
     assert made.certificate is not None
     return made.certificate
@@ -93,7 +95,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--count", type=int, default=500)
     parser.add_argument("--unsafe", type=int, default=30)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--bases", default=",".join(BASES))
+    parser.add_argument("--bases", default=",".join(BASES + POLYHEDRA))
     given = parser.parse_args(arguments)
     certificates = [base(name) for name in given.bases.split(",")]
     found: Counter[str] = Counter()

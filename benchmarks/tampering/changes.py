@@ -85,7 +85,62 @@ def level(data: Data, rng: random.Random) -> bool:
     """A larger or smaller set: a number is added to the barrier."""
     inner = rng.choice(_system(data)["rules"])["set"]
     by = Fraction(rng.choice((-1, 1)), rng.choice((1, 10, 100, 10**6, 2**40)))
-    inner["barrier"] = ["+", inner["barrier"], _number(Fraction(float(by)))]
+    more = _number(Fraction(float(by)))
+    if _has_rows(inner):
+        index = rng.randrange(1, len(inner["barrier"]))
+        inner["barrier"][index] = ["+", inner["barrier"][index], more]
+    else:
+        inner["barrier"] = ["+", inner["barrier"], more]
+    return True
+
+
+def _has_rows(inner: Data) -> bool:
+    return isinstance(inner["barrier"], list) and inner["barrier"][0] == "max"
+
+
+def _polyhedra(data: Data) -> list[tuple[Data, Data]]:
+    """Sets whose barrier has rows, with their proofs."""
+    rules = [rule["set"] for rule in _system(data)["rules"]]
+    return [pair for pair in zip(rules, data["sets"], strict=True) if _has_rows(pair[0])]
+
+
+def dropped_row(data: Data, rng: random.Random) -> bool:
+    """A half-space less: with its proofs, or with those of another one, or with none taken away."""
+    inner, proof = rng.choice(_polyhedra(data))
+    rows = len(inner["barrier"]) - 1
+    index = rng.randrange(rows)
+    del inner["barrier"][1 + index]
+    if (how := rng.randrange(3)) < 2:
+        index = index if how else rng.randrange(rows)
+        for several in (*proof["start"], *proof["steps"]):
+            del several[index]
+    return rows > 1
+
+
+def weights(data: Data, rng: random.Random) -> bool:
+    """One multiplier changed, left out, negative, or of another constraint."""
+    one = rng.choice([p for p in _proofs(data) if isinstance(p, dict) and p["weights"]])
+    pair = rng.choice(one["weights"])
+    value = int(pair[1], 16) if isinstance(pair[1], str) else pair[1]
+    match rng.randrange(6):
+        case 0:
+            one["weights"].remove(pair)
+        case 1:
+            pair[0] += rng.choice((-1, 1, 2))
+        case 2:
+            pair[1] = hex(-value)
+        case 3:
+            one["over"] += rng.choice((-1, 1, one["over"]))
+        case _:
+            pair[1] = hex(rng.choice((value + 1, value * 2, value // 2, value ^ (1 << rng.randrange(60)))))
+    return True
+
+
+def exchanged_proofs(data: Data, rng: random.Random) -> bool:
+    """The proofs of two rows in each other's place."""
+    several = rng.choice(rng.choice(_polyhedra(data))[1]["steps"])
+    first, second = rng.randrange(len(several)), rng.randrange(len(several))
+    several[first], several[second] = several[second], several[first]
     return True
 
 
@@ -171,17 +226,19 @@ def arithmetic(data: Data, rng: random.Random) -> bool:
     return True
 
 
-def _summands(data: Data) -> list[list[Data]]:
-    """All proofs."""
-    found: list[list[Data]] = []
-    for one in data["sets"]:
-        found += [
-            *one["start"],
-            *(u["proof"] for u in one["unsafe"]),
-            *(p for case in one["steps"] for p in case),
-        ]
+def _proofs(data: Data) -> list[Any]:
+    """All of them: lists of summands, and weights."""
+    found: list[Any] = []
+    for rule, one in zip(_system(data)["rules"], data["sets"], strict=True):
+        starts = one["start"]
+        found += [p for several in starts for p in several] if _has_rows(rule["set"]) else starts
+        found += [*(u["proof"] for u in one["unsafe"]), *(p for case in one["steps"] for p in case)]
         found += [p for pair in one["saturation"] for p in pair if p is not None]
     return found
+
+
+def _summands(data: Data) -> list[list[Data]]:
+    return [proof for proof in _proofs(data) if isinstance(proof, list)]
 
 
 def gram(data: Data, rng: random.Random) -> bool:
@@ -279,6 +336,6 @@ CHANGES: dict[str, Change] = {
             permit,
         ),
         *(no_shield, untested, dropped_rule, arithmetic, gram, over, basis, constraints, dropped_summand),
-        *(dropped_proof, saturation, rounding, covers, scale, slack),
+        *(dropped_proof, saturation, rounding, covers, scale, slack, dropped_row, weights, exchanged_proofs),
     )
 }

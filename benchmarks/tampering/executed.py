@@ -102,6 +102,8 @@ def value(term: Any, names: dict[str, Floats]) -> Any:
                 total = total * other
             case "/":
                 total = total / other
+            case "max":
+                total = np.maximum(total, other)
             case "<":
                 return total < other
             case "<=":

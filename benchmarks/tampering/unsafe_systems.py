@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.cli.commands.shield.made import make
+from surefoot.cli.commands.shield.made import make, shapes_for
 from surefoot.engines.barrier import Barrier
 from surefoot.problem.environment import (
     Arithmetic,
@@ -93,7 +93,7 @@ def wrongly_proved(seed: int) -> int:
     """How many of engine `barrier` and the synthesis claim that this run is safe."""
     problem, start = unsafe_system(seed)
     wrong = int(proved_by_barrier(problem, SECONDS))
-    made = make(problem, (2, 4), Budget(SECONDS))
+    made = make(problem, shapes_for(), Budget(SECONDS))
     if made.accepted and made.certificate is not None:
         system = made.certificate["claim"]["system"]
         for part in system.get("parts", [system["initial"]]):

@@ -58,6 +58,33 @@ def test_everything_is_written(
     assert guard.step((0.0, 2.0), (0.5,))[1] == 2
 
 
+def test_a_polyhedron(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("surefoot.report.region.runs.STEPS", 20)
+    options = [
+        "--set",
+        "polyhedron",
+        "--json",
+        str(tmp_path / "all.json"),
+        "--report",
+        str(tmp_path / "p.html"),
+    ]
+    code, out, _ = outcome(capsys, "control/pendulum", *options)
+    assert code == 0
+    assert "rules        1; polyhedra of 4 rows and a box" in out
+    assert "# B0 = max(" in out
+    data: dict[str, Any] = json.loads((tmp_path / "all.json").read_text())
+    assert (data["set"], data["rules"][0]["rows"], data["rules"][0]["degree"]) == ("polyhedron", 4, 1)
+    assert len(data["picture"]["regions"][0]["rows"]) == 4
+    code, out, error = outcome(capsys, "control/pendulum", "--set", "polyhedron", "--degree", "2")
+    assert code == 2
+    assert "a polyhedron has no degree" in error
+    code, out, _ = outcome(capsys, "control/duffing", "--set", "polyhedron")
+    assert code == 3
+    assert "polyhedra are for linear systems" in out
+
+
 def test_what_is_wrong_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for wrong in (
         ["pendulum/within-90-degrees", "--degree", "3"],

@@ -37,8 +37,8 @@ from surefoot.verdict.verdict import Holds, Proved, Result, Unknown
 from surefoot.work.budget import Budget
 
 
-def proved(problem: Problem, seconds: float = 60) -> Result:
-    return verify(problem, Barrier(), Budget(seconds))
+def proved(problem: Problem, seconds: float = 60, *, polynomial: bool = False) -> Result:
+    return verify(problem, Barrier(polynomial=polynomial), Budget(seconds))
 
 
 def content(result: Result) -> dict[str, Any]:
@@ -159,7 +159,8 @@ def test_a_certificate_belongs_to_one_problem() -> None:
 @pytest.fixture(scope="module")
 def shown() -> dict[str, Any]:
     matrix = [[Fraction(9, 10), Fraction(1, 10)], [Fraction(-1, 10), Fraction(9, 10)]]
-    return content(proved(linear(matrix, Fraction(1, 20), 4, Arithmetic.FLOAT64, Fraction(1, 2))))
+    problem = linear(matrix, Fraction(1, 20), 4, Arithmetic.FLOAT64, Fraction(1, 2))
+    return content(proved(problem, polynomial=True))
 
 
 def test_a_true_certificate_is_accepted(shown: dict[str, Any]) -> None:

@@ -90,7 +90,7 @@ def test_starts_outside_of_the_domain_are_not_covered() -> None:
     domain = tuple((low / 2, high / 2) for low, high in system.initial)
     where = plane(system, (Const(0),), domain)
     with pytest.raises(Unproved, match="the starts"):
-        closed_set(where, constant(-1, where.size), system.initial, [(False, False)], True, Budget(10))
+        closed_set(where, [constant(-1, where.size)], system.initial, [(False, False)], True, Budget(10))
 
 
 def test_a_system_without_an_equilibrium_at_the_origin_is_covered() -> None:

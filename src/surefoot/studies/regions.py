@@ -36,9 +36,9 @@ class RegionsOf:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What a panel has found: sets by domain and barrier, all of them certified, and how much they cover."""
+    """What a panel has found: certified sets by domain and rows of the barrier, and how much they cover."""
 
-    sets: tuple[tuple[Box, Polynomial], ...]
+    sets: tuple[tuple[Box, tuple[Polynomial, ...]], ...]
     covered: Fraction  # of the starts
     unsafe_runs: tuple[int, int]  # without the shield, with it
 
@@ -50,7 +50,8 @@ def share(found: Shown, box: Sequence[tuple[float, float]]) -> float:
     across, along = np.meshgrid(x0 + steps * (x1 - x0), y0 + steps * (y1 - y0))
     points = np.column_stack([across.ravel(), along.ravel()])
     inside = np.zeros(len(points), dtype=np.bool_)
-    for domain, barrier in found.sets:
+    for domain, rows in found.sets:
         low, high = (np.array([float(ends[i]) for ends in domain]) for i in (0, 1))
-        inside |= np.all((points >= low) & (points <= high), axis=1) & (evaluated(barrier, points) <= 0)
+        below = np.all([evaluated(row, points) <= 0 for row in rows], axis=0)
+        inside |= np.all((points >= low) & (points <= high), axis=1) & below
     return float(inside.mean())

@@ -27,7 +27,7 @@ def ball() -> Scene:
         "a <ball>",
         ("x", "y", "z"),
         ((Fraction(-1, 2), Fraction(1, 2)),) * 2 + ((Fraction(-1, 4), Fraction(1, 4)),),
-        (Region(((-TWO, TWO),) * 3, BALL, "u = -x"),),
+        (Region(((-TWO, TWO),) * 3, (BALL,), "u = -x"),),
         beyond,
         runs,
         "the network",

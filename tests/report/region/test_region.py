@@ -77,8 +77,8 @@ def test_page_and_file_escape_names() -> None:
 
 def test_data_has_exponents_of_variables_that_occur() -> None:
     (region,) = document(ball())["regions"]
-    assert [4.0, [[2, 2]]] in region["barrier"]
-    assert [-1.0, []] in region["barrier"]
+    assert [4.0, [[2, 2]]] in region["rows"][0]
+    assert [-1.0, []] in region["rows"][0]
 
 
 def test_runs_without_a_shield_end_when_they_are_unsafe() -> None:

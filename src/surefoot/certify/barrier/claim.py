@@ -18,7 +18,21 @@ from surefoot.verdict.verdict import Certificate
 
 _OPERATORS = {
     op: op.value
-    for op in (Op.ADD, Op.SUB, Op.NEG, Op.MUL, Op.DIV, Op.LT, Op.LE, Op.EQ, Op.NOT, Op.AND, Op.OR, Op.IMPLIES)
+    for op in (
+        Op.ADD,
+        Op.SUB,
+        Op.NEG,
+        Op.MUL,
+        Op.DIV,
+        Op.MAX,
+        Op.LT,
+        Op.LE,
+        Op.EQ,
+        Op.NOT,
+        Op.AND,
+        Op.OR,
+        Op.IMPLIES,
+    )
 }
 
 

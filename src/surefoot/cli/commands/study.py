@@ -26,7 +26,7 @@ from surefoot.cli.commands.heatmap.study_figures import (
     drawn_figures,
 )
 from surefoot.cli.commands.shield.campaign import Size
-from surefoot.cli.commands.shield.made import as_result, make
+from surefoot.cli.commands.shield.made import as_result, make, shapes_for
 from surefoot.cli.commands.shield.paper.degrees import made_degrees
 from surefoot.cli.commands.shield.paper.tables import made_table
 from surefoot.cli.engine_options import Positive, build_engines
@@ -149,7 +149,7 @@ def study(
             budget = Budget(timeout, 0, tell)
             if engine == "shield":
                 began = processor_time()
-                made = make(problem, tuple(options.get("degrees", (2, 4))), budget)
+                made = make(problem, options.get("degrees") or shapes_for(), budget)
                 return as_result(made, processor_time() - began, budget)
             return verify(problem, build_engines(engine, options, None)[0], budget)
 

@@ -24,6 +24,7 @@ _OPERATIONS: dict[str, Callable[..., Any]] = {
     "-": np.subtract,
     "*": np.multiply,
     "/": np.true_divide,
+    "max": lambda left, right: np.where(right > left, right, left),
 }
 _COMPARISONS: dict[str, Callable[..., Any]] = {"<": np.less, "<=": np.less_equal, "==": np.equal}
 

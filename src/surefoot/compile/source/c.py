@@ -8,7 +8,7 @@ from textwrap import fill
 
 from surefoot.compile.source.guard import Guard, comment, symbol_of
 from surefoot.compile.source.listing import Listing
-from surefoot.problem.term import Term
+from surefoot.problem.term import Apply, Op, Term
 
 _WORDS = {"and": "&&", "or": "||", "not": "!", "true": "1", "false": "0"}
 _HEADER = """/* A shield for `{name}`: proposed controls are used where they are seen to lead into a safe set.
@@ -65,6 +65,11 @@ static int finite_all(const double *v, int count)
     return 1;
 }}
 """
+_LARGER = """static double max(double a, double b)
+{
+    return b > a ? b : a;
+}
+"""
 _TEST = """
 #ifdef {macro}_SELF_TEST
 #include <stdio.h>
@@ -120,6 +125,8 @@ def c_source(guard: Guard, file: str, examples: Sequence[Example]) -> tuple[str,
         count=len(guard.controls),
     )
     parts = [_TOP.format(file=file), _clipped(guard)]
+    if any(_has_rows(rule.gap) for rule in guard.rules):
+        parts.append(_LARGER)
     parts.append(_condition("permitted", guard.permits, guard, proposed=True))
     for index, rule in enumerate(guard.rules):
         parts.append(_condition(f"applies_{index}", rule.when, guard))
@@ -130,6 +137,10 @@ def c_source(guard: Guard, file: str, examples: Sequence[Example]) -> tuple[str,
     )
     parts += [_step(guard, symbol, macro), _TEST.format(macro=macro, symbol=symbol, rows=rows)]
     return header, "\n".join(parts)
+
+
+def _has_rows(term: Term) -> bool:
+    return isinstance(term, Apply) and (term.op is Op.MAX or any(map(_has_rows, term.args)))
 
 
 def _row(values: Sequence[float]) -> str:

@@ -65,6 +65,8 @@ class Listing:
                 for _ in range(exponent - 1):
                     total = self._operation("*", total, first)
                 return total
+            case Apply(Op.MAX, parts):
+                return self._largest([self.value(part) for part in parts])
             case Apply(op, (first_part, *rest)) if op in _SIGNS:
                 total = self.value(first_part)
                 for part in rest:
@@ -82,6 +84,8 @@ class Listing:
                 return Joined("and" if op is Op.AND else "or", tuple(self.condition(p) for p in parts))
             case Apply(Op.NOT, (inner,)):
                 return Joined("not", (self.condition(inner),))
+            case Apply(Op.LE, (Apply(Op.MAX, parts), right)):  # the first row above it decides
+                return Joined("and", tuple(self.condition(part <= right) for part in parts))
             case Apply(op, (left, right)) if op in _COMPARISONS:
                 return Compared(_COMPARISONS[op], self.used(left), self.used(right))
             case _:
@@ -92,6 +96,13 @@ class Listing:
         place = self.value(term)
         self.uses[place] += 1
         return place
+
+    def _largest(self, places: list[int]) -> int:
+        """Two and two: the second where it is larger than the first, else the first."""
+        while len(places) > 1:
+            pairs = [places[i : i + 2] for i in range(0, len(places), 2)]
+            places = [self._operation("max", *pair) if len(pair) == 2 else pair[0] for pair in pairs]
+        return places[0]
 
     def _operation(self, sign: str, *places: int) -> int:
         numbers = [self.nodes[p] for p in places]
@@ -120,6 +131,8 @@ class Listing:
         """The text of a value; `whole`: the operation itself, where others see its name."""
         node = self.nodes[place]
         match node:
+            case ("max", (left, right)):
+                text = f"max({self.shown(left)}, {self.shown(right)})"
             case (str(sign), (inner,)):
                 text = f"{sign}{self._factor(inner)}"
             case (str(sign), (left, right)):
@@ -161,5 +174,7 @@ def _computed(sign: str, numbers: list[int | float]) -> int | float:
     if len(numbers) == 1:
         return -numbers[0]
     left, right = numbers
+    if sign == "max":
+        return max(left, right)
     found = left + right if sign == "+" else left - right if sign == "-" else left * right
     return found if sign != "/" else left / right

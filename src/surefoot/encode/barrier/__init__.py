@@ -5,6 +5,7 @@ from surefoot.encode.barrier.inside import inside_set, permitted
 from surefoot.encode.barrier.motion import Bounds, Motion, change, range_of
 from surefoot.encode.barrier.nested import nested
 from surefoot.encode.barrier.polynomials import polynomial_of
+from surefoot.encode.barrier.rows import largest_of, rows_of
 from surefoot.encode.barrier.system import (
     Rule,
     System,
@@ -23,10 +24,12 @@ __all__ = [
     "change",
     "conjunctions",
     "inside_set",
+    "largest_of",
     "nested",
     "permitted",
     "polynomial_of",
     "range_of",
+    "rows_of",
     "rules_of",
     "system_of",
     "without_target",

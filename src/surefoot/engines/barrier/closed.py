@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import lcm
 from typing import Any
 
-from surefoot.encode.barrier import conjunctions, nested
+from surefoot.encode.barrier import conjunctions, largest_of, nested, rows_of
 from surefoot.engines.barrier.find import pairs
 from surefoot.engines.barrier.plane import SPARE, Plane, Range, Unproved, magnitudes, rounding, shift
 from surefoot.problem.term import Term
 from surefoot.query.polynomial import Polynomial, constant, variable
+from surefoot.solve.halfspaces import Combinations
 from surefoot.solve.sos import Summand, prove
 from surefoot.work.budget import Budget
 
@@ -32,17 +33,17 @@ class ClosedSet:
 
 def closed_set(
     where: Plane,
-    barrier: Polynomial,
+    rows: Sequence[Polynomial],
     starts: Sequence[Range],
     reached: Sequence[tuple[bool, bool]],
     tested: bool,
     budget: Budget,
 ) -> ClosedSet:
-    """`barrier`: in the units of the plane. `Unproved` names the condition that fails."""
+    """`rows`: in the units of the plane; the barrier is the largest of them. `Unproved` says what fails."""
     if not _within(starts, where.domain):
         raise Unproved("the starts")
-    term = written(where, barrier)
-    work = Obligations(where, term, where.of(term), tested, budget)
+    term = largest_of([written(where, row) for row in rows])
+    work = Obligations(where, term, tested, budget)
     room, step, drift = work.margins()
     saturation, unsafe = work.saturation(reached), work.unsafe()
     steps = work.steps(reached, room, step, drift)
@@ -54,7 +55,7 @@ def covering(where: Plane, found: ClosedSet, starts: Sequence[Range], budget: Bu
     """The same set, shown to contain another box of starts; `Unproved` if that is not shown."""
     if not _within(starts, found.domain):
         raise Unproved("the starts")
-    work = Obligations(where, found.barrier, where.of(found.barrier), found.tested, budget)
+    work = Obligations(where, found.barrier, found.tested, budget)
     more = work.start(starts, Fraction(found.proof["margins"]["room"]))
     covers, start = [*found.proof["covers"], box_text(starts)], [*found.proof["start"], more]
     return replace(found, proof={**found.proof, "covers": covers, "start": start})
@@ -88,9 +89,12 @@ class Obligations:
 
     where: Plane
     term: Term
-    barrier: Polynomial
     tested: bool
     budget: Budget
+
+    @property
+    def rows(self) -> list[Polynomial]:
+        return [self.where.of(row) for row in rows_of(self.term)]
 
     def assembled(
         self, saturation: list[Any], unsafe: list[Any], steps: list[Any], starts: Sequence[tuple[Any, Any]]
@@ -121,14 +125,38 @@ class Obligations:
         return ClosedSet(self.where.domain, self.term, self.tested, margin, proof)
 
     def inside(self) -> list[Polynomial]:
-        return [*self.where.within(self.where.seen), -self.barrier]
+        return [*self.where.within(self.where.seen), *(-row for row in self.rows)]
 
     def own(self) -> list[tuple[int, ...]]:
         """Products of the constraints of the set."""
         count = len(self.where.domain)
-        return [*pairs(count), (2 * count,)]
+        return [*pairs(count), *((2 * count + i,) for i in range(len(rows_of(self.term))))]
 
     def proved(
+        self, what: str, wanted: Polynomial, where: Sequence[Polynomial], products: Sequence[tuple[int, ...]]
+    ) -> Any:
+        """By multipliers where everything is affine, else by sums of squares."""
+        return self.proving(where, products)(what, wanted)
+
+    def proving(
+        self, where: Sequence[Polynomial], products: Sequence[tuple[int, ...]]
+    ) -> Callable[[str, Polynomial], Any]:
+        """Proofs about the same constraints."""
+        affine, known = all(p.degree <= 1 for p in where), list[Combinations]()
+
+        def proof(what: str, wanted: Polynomial) -> Any:
+            if not affine or wanted.degree > 1:
+                return self._squares(what, wanted, where, products)
+            self.budget.progress(f"barrier: {what}")
+            known.extend([] if known else [Combinations(where, self.where.size)])
+            weights = None if self.budget.spent() else known[0].weights(wanted)
+            if weights is None:
+                raise Unproved(what)
+            return _weights(weights)
+
+        return proof
+
+    def _squares(
         self, what: str, wanted: Polynomial, where: Sequence[Polynomial], products: Sequence[tuple[int, ...]]
     ) -> list[Any]:
         self.budget.progress(f"barrier: {what}")
@@ -151,7 +179,7 @@ class Obligations:
         room = 2 * self.margin * SPARE if self.tested else Fraction(0)
         if (own := self.where.own) is not None:
             step = self.where.held(own)
-            return room, step, Fraction(float(self.where.changed(self.barrier, step) * SPARE))
+            return room, step, Fraction(float(max(self.where.changed(r, step) for r in self.rows) * SPARE))
         if not system.rounded:
             return Fraction(0), (Fraction(0),) * len(system.variables), Fraction(0)
         values = dict(sizes)
@@ -163,19 +191,22 @@ class Obligations:
         step = tuple(Fraction(rounding(t, values)[1]) * SPARE for t in system.next)
         return room, step, shift(system, self.term, self.where.domain, step)
 
-    def start(self, starts: Sequence[Range], room: Fraction) -> list[Any]:
-        wanted = constant(-room, self.where.size) - self.barrier
-        return self.proved("the starts", wanted, self.where.within(starts), pairs(len(starts)))
+    def start(self, starts: Sequence[Range], room: Fraction) -> Any:
+        """One proof for each row; for a barrier that is one polynomial just this."""
+        proof = self.proving(self.where.within(starts), pairs(len(starts)))
+        shown = [proof("the starts", constant(-room, self.where.size) - row) for row in self.rows]
+        return shown if len(shown) > 1 else shown[0]
 
     def saturation(self, reached: Sequence[tuple[bool, bool]]) -> list[list[Any]]:
         found: list[list[Any]] = []
+        proof = self.proving(self.inside(), self.own())
         for (value, low, high), (at_low, at_high) in zip(self.where.ends(), reached, strict=True):
             pair: list[Any] = [None, None]
             for side, end, at_end in ((0, low, at_low), (1, high, at_high)):
                 if end is not None and not at_end:
                     gap = value - constant(end, self.where.size)
                     wanted = -gap if side else gap
-                    pair[side] = self.proved("no control at an end", wanted, self.inside(), self.own())
+                    pair[side] = proof("no control at an end", wanted)
             found.append(pair)
         return found
 
@@ -192,14 +223,15 @@ class Obligations:
                 found.append({"slack": [number_text(s) for s in slack], "proof": direct})
                 continue
             inside = [*self.inside(), *extra]
-            products = [*self.own(), *((2 * len(self.where.domain) + 1 + i,) for i in range(len(extra)))]
+            first = len(inside) - len(extra)
+            products = [*self.own(), *((first + i,) for i in range(len(extra)))]
             shown = self.proved("no unsafe state", constant(-1, self.where.size), inside, products)
             found.append({"slack": [number_text(s) for s in slack], "proof": shown})
         return found
 
     def _excluded(self, extra: Sequence[Polynomial]) -> list[Any] | None:
         """-1 from a comparison and one side of the domain, where their sum is a negative number."""
-        nothing = (0,) * self.where.size
+        nothing, first = (0,) * self.where.size, 2 * len(self.where.domain) + len(rows_of(self.term))
         for index, side in enumerate(self.where.within(self.where.seen)):
             for number, gap in enumerate(extra):
                 unit = next((c for m, c in gap.terms.items() if m != nothing), Fraction(0))
@@ -209,9 +241,9 @@ class Obligations:
                 share = -unit / other
                 total = gap + side.times(share)
                 if total.terms.keys() == {nothing} and (sum_ := total.terms[nothing]) < 0:
-                    first = Summand((2 * len(self.where.domain) + 1 + number,), (nothing,), ((-1 / sum_,),))
-                    second = Summand((index,), (nothing,), ((-share / sum_,),))
-                    return [_summand(first), _summand(second)]
+                    one = Summand((first + number,), (nothing,), ((-1 / sum_,),))
+                    another = Summand((index,), (nothing,), ((-share / sum_,),))
+                    return [_summand(one), _summand(another)]
         return None
 
     def slack(self, left: Term, right: Term) -> Fraction:
@@ -228,29 +260,35 @@ class Obligations:
         drift: Fraction,
     ) -> list[list[Any]]:
         where, count = self.where, len(self.where.domain)
-        disturbed, found = where.disturbed(), []
+        disturbed, found, terms = where.disturbed(), [], rows_of(self.term)
         for controls, constraints in where.modes(reached):
             inside = [*self.inside(), *disturbed, *constraints]
-            first = 2 * count + 1
+            first = 2 * count + len(terms)
             products = [
                 *self.own(),
                 *pairs(len(where.system.disturbances), first),
                 *((first + len(disturbed) + i,) for i in range(len(constraints))),
             ]
             following = where.following(controls)
-            after = where.of(self.term, dict(zip(where.system.variables, following, strict=True)))
-            wanted = constant(-room - drift, where.size) - after
-            shown = [self.proved("a step", wanted, inside, products)]
+            moved = dict(zip(where.system.variables, following, strict=True))
+            proof, least = self.proving(inside, products), constant(-room - drift, where.size)
+            shown = [proof("a step", least - where.of(row, moved)) for row in terms]
             for value, (low, high), error in zip(following, where.domain, step, strict=True):
                 above = value - constant(low + error, where.size)
                 below = constant(high - error, where.size) - value
-                shown += [self.proved("the domain", side, inside, products) for side in (above, below)]
+                shown += [proof("the domain", side) for side in (above, below)]
             found.append(shown)
         return found
 
 
 def number_text(value: Fraction) -> int | str:
     return value.numerator if value.denominator == 1 else str(value)
+
+
+def _weights(weights: Mapping[int, Fraction]) -> dict[str, Any]:
+    """Over one common denominator; integers in hexadecimal digits."""
+    over = lcm(*(weight.denominator for weight in weights.values()))
+    return {"weights": [[i, hex(int(w * over))] for i, w in sorted(weights.items())], "over": over}
 
 
 def _summand(found: Summand) -> dict[str, Any]:

@@ -3,7 +3,8 @@
 A program of polynomials controls a polynomial system. For it a set of states is looked for that contains the
 starts, that no step leaves and that has no unsafe state: {x in a box, B(x) <= 0} for a polynomial B whose
 conditions are sums of squares. B is found in floats, its proofs are made exact, and the checker expands them
-again. Degrees rise from 2; the paper's condition is changed as `find.py` says.
+again. Degrees rise from 2; the paper's condition is changed as `find.py` says. For linear systems the set may
+be a polyhedron instead, as in the paper's artifact (`polyhedron`).
 """
 
 from __future__ import annotations
@@ -30,6 +31,9 @@ class Barrier:
     degree: int = 6
     """The highest degree of the polynomial; 2, 4, … are tried in this order."""
 
+    polynomial: bool = False
+    """Only polynomials: no polyhedra, which are tried too if the system is linear."""
+
     def objection(self, problem: Problem) -> str | None:
         try:
             system_of(_without(problem))
@@ -44,13 +48,15 @@ class Barrier:
         return None
 
     def check(self, problem: Problem, budget: Budget) -> Verdict:
+        from surefoot.engines.barrier.find import alternatives
         from surefoot.engines.barrier.search import search  # with all that it needs, when it is needed
 
         if isinstance(problem.property, Eventually | Recurs):
             return self._converges(problem, budget)
         system = system_of(problem)
         (rule,) = rules_of(problem.policy)
-        found = search(system, rule.then, tuple(range(2, self.degree + 1, 2)), budget)
+        degrees = tuple(range(2, self.degree + 1, 2))
+        found = search(system, rule.then, degrees if self.polynomial else alternatives(degrees), budget)
         if not isinstance(found, str):
             return Proved(Certificate("barrier", {"sets": [content(found)]}))
         if budget.spent():

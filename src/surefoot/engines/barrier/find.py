@@ -9,6 +9,7 @@ satisfies it everywhere. The monomials of equation (7) are all up to a degree, o
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from math import comb
 from typing import TypeAlias
@@ -22,10 +23,26 @@ from surefoot.query.polynomial import Monomial, Polynomial, constant, monomials
 from surefoot.solve.sos import Condition, fit
 from surefoot.work.budget import Budget
 
-Shape: TypeAlias = int | tuple[Monomial, ...]  # of B: a degree, or the monomials of the system's variables
+Template: TypeAlias = int | tuple[Monomial, ...]  # a degree, or the monomials of the system's variables
 MOST_MONOMIALS = 3000  # of B: with more the conditions alone take hours to write down
 NOTHING = Fraction(1, 10**9)  # of what a barrier changes: not worth unknowns of its own
 ABOVE = Fraction(1, 1000)  # what B is at least where it has to be positive
+
+
+@dataclass(frozen=True, slots=True)
+class Polyhedron:
+    """B is the largest of linear rows, at most so many for each variable; in linear systems only."""
+
+    rows: int
+
+
+Shape: TypeAlias = Template | Polyhedron  # of B
+FEW, MANY = Polyhedron(8), Polyhedron(100)  # as quick to test as a polynomial; as many as may be worth it
+
+
+def alternatives(degrees: tuple[int, ...]) -> tuple[Shape, ...]:
+    """Polyhedra where they are cheap, then polynomials, then any polyhedra."""
+    return (FEW, *degrees, MANY)
 
 
 def pairs(count: int, first: int = 0) -> list[tuple[int, int]]:
@@ -35,6 +52,8 @@ def pairs(count: int, first: int = 0) -> list[tuple[int, int]]:
 
 def too_large(variables: int, shape: Shape) -> str | None:
     """Why no such set is looked for; None if it is."""
+    if isinstance(shape, Polyhedron):
+        return None
     count = comb(variables + shape, shape) if isinstance(shape, int) else len(shape)
     if count <= MOST_MONOMIALS:
         return None
@@ -45,7 +64,7 @@ def too_large(variables: int, shape: Shape) -> str | None:
 def find(
     where: Plane,
     starts: Sequence[Range],
-    shape: Shape,
+    shape: Template,
     factor: Fraction,
     reached: Sequence[tuple[bool, bool]],
     budget: Budget,
@@ -70,7 +89,7 @@ def find(
     return total
 
 
-def _basis(where: Plane, shape: Shape) -> list[Polynomial]:
+def _basis(where: Plane, shape: Template) -> list[Polynomial]:
     """In the units of the plane, where a monomial around another centre is a sum; the largest number is 1."""
     if isinstance(shape, int):
         return [Polynomial({m: Fraction(1)}) for m in monomials(where.states, where.size, shape)]

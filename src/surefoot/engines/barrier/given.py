@@ -114,7 +114,7 @@ def proofs(system: System, given: Given, domain: Box, tested: bool, budget: Budg
 
 def proofs_of(where: Plane, term: Term, tested: bool, budget: Budget) -> Proofs:
     """That no step leaves the part of the set in the domain, and that it has no unsafe state."""
-    found = Proofs(Obligations(where, term, where.of(term), tested, budget))
+    found = Proofs(Obligations(where, term, tested, budget))
     try:
         found.unsafe = found.work.unsafe()
     except Unproved as why:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from itertools import product
 from math import ulp
 
-from surefoot.encode.barrier import Bounds, System, change, polynomial_of, range_of
+from surefoot.encode.barrier import Bounds, System, change, polynomial_of, range_of, rows_of
 from surefoot.errors import Unsupported
 from surefoot.problem.show import show
 from surefoot.problem.term import Apply, Const, Op, Term, Var
@@ -209,8 +209,8 @@ def shift(system: System, barrier: Term, domain: Sequence[Range], by: Sequence[F
     """How much a barrier changes at most if every variable of the domain does by so much; a little more."""
     count = len(domain)
     names = {n: variable(i, count) for i, n in enumerate(system.variables)}
-    polynomial = polynomial_of(barrier, names, count, system.rounded)
-    total = change(polynomial, [max(abs(low), abs(high)) for low, high in domain], by)
+    rows = [polynomial_of(row, names, count, system.rounded) for row in rows_of(barrier)]
+    total = max(change(row, [max(abs(low), abs(high)) for low, high in domain], by) for row in rows)
     return Fraction(float(total)) * SPARE
 
 
@@ -235,6 +235,9 @@ def rounding(term: Term, sizes: Mapping[str, tuple[float, float]]) -> tuple[floa
             return size, error
         case Apply(Op.NEG, (inner,)):
             return rounding(inner, sizes)
+        case Apply(Op.MAX, parts):
+            several = [rounding(part, sizes) for part in parts]
+            return max(size for size, _ in several), max(error for _, error in several)
         case Apply(Op.DIV, (left, right)):
             size, error = rounding(left, sizes)
             by = rounding(right, sizes)[0]

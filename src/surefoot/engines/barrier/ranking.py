@@ -52,7 +52,7 @@ def _modes(
     disturbed, found = where.disturbed(), []
     for controls, constraints in where.modes(reached):
         inside = [*work.inside(), *disturbed, *constraints]
-        first = 2 * len(where.domain) + 1
+        first = len(work.inside())
         products = [
             *work.own(),
             *pairs(len(where.system.disturbances), first),
@@ -144,4 +144,4 @@ def set_and_work(
                 (low is not None and pair[0] is None, high is not None and pair[1] is None)
                 for (_, low, high), pair in zip(system.controls, shown, strict=True)
             ]
-            yield found, Obligations(where, found.barrier, where.of(found.barrier), False, budget), reached
+            yield found, Obligations(where, found.barrier, False, budget), reached

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.encode.barrier import System, polynomial_of
-from surefoot.problem.term import Term
+from surefoot.problem.term import Const, Term
 from surefoot.query.polynomial import Polynomial, variable
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -59,6 +59,14 @@ def sampled(system: System, then: Sequence[Term]) -> Sampled:
         return polynomial_of(term, ring, len(names), system.rounded)
 
     return Sampled(system, tuple(map(of, then)), tuple(map(of, system.next)))
+
+
+def is_linear(system: System) -> bool:
+    """Is the next state an affine function of state, controls and disturbances, from step to step?"""
+    if system.motion is not None:
+        return False
+    nobody = tuple(Const(0) for _ in system.controls)
+    return all(p.degree <= 1 for p in sampled(system, nobody).next)
 
 
 def _end(end: Fraction | None, otherwise: float) -> float:

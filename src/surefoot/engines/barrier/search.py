@@ -9,9 +9,10 @@ import numpy as np
 from surefoot.encode.barrier import System
 from surefoot.engines.barrier.closed import ClosedSet, closed_set
 from surefoot.engines.barrier.domain import domains, limits_of
-from surefoot.engines.barrier.find import Shape, find, too_large
+from surefoot.engines.barrier.find import Polyhedron, Shape, find, too_large
 from surefoot.engines.barrier.plane import Plane, Unproved, plane
-from surefoot.engines.barrier.sampled import sampled
+from surefoot.engines.barrier.polyhedron.search import polyhedron
+from surefoot.engines.barrier.sampled import is_linear, sampled
 from surefoot.problem.term import Term
 from surefoot.work.budget import Budget
 
@@ -30,8 +31,15 @@ def search(
 ) -> ClosedSet | str:
     """A closed set that contains all starts; or what was in the way, as far as one can say."""
     trouble = "nothing was tried"
-    known = factors(system, then)
+    linear, known = is_linear(system), tuple[Fraction, ...]()
     for shape in shapes:
+        if isinstance(shape, Polyhedron):
+            found = polyhedron(system, then, shape.rows, budget, tested=tested) if linear else None
+            if isinstance(found, ClosedSet):
+                return found
+            trouble = found or ("the system is not linear" if len(shapes) == 1 else trouble)
+            continue
+        known = known or factors(system, then)
         kind = f"of degree {shape}" if isinstance(shape, int) else "with the given monomials"
         if budget.spent():
             return trouble
@@ -52,7 +60,7 @@ def search(
                         trouble = f"none is found {kind}"
                         continue
                     try:
-                        return closed_set(where, barrier, system.initial, reached, tested, budget)
+                        return closed_set(where, [barrier], system.initial, reached, tested, budget)
                     except Unproved as why:
                         trouble = f"one {kind} was found in floats, but not proved: {why}"
                     if budget.spent():

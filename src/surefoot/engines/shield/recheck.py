@@ -14,7 +14,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from surefoot.encode.barrier import System, nested, polynomial_of
+from surefoot.encode.barrier import System, largest_of, nested, polynomial_of, rows_of
 from surefoot.engines.barrier.closed import ClosedSet
 from surefoot.engines.barrier.find import Shape
 from surefoot.engines.barrier.given import Box, Proofs, cover, proofs_of
@@ -118,13 +118,13 @@ def _polynomial(system: System, term: Term) -> Polynomial:
 def _lifted(system: System, rule: OldRule, share: Fraction) -> OldRule:
     """The barrier plus a share of what it is in the middle of the domain, where it is deep in the set."""
     size = len(system.variables)
-    barrier = _polynomial(system, rule.barrier)
+    rows = [_polynomial(system, row) for row in rows_of(rule.barrier)]
     middle = [constant((low + high) / 2, size) for low, high in rule.domain]
-    depth = abs(barrier.replaced(middle, size).terms.get((0,) * size, Fraction(0)))
-    moved = barrier + constant(depth * share, size)
+    depth = abs(max(row.replaced(middle, size).terms.get((0,) * size, Fraction(0)) for row in rows))
+    moved = [row + constant(depth * share, size) for row in rows]
     if system.rounded:
-        moved = Polynomial({m: Fraction(float(c)) for m, c in moved.terms.items() if float(c)})
-    return replace(rule, barrier=nested(moved, system.variables))
+        moved = [Polynomial({m: Fraction(float(c)) for m, c in p.terms.items() if float(c)}) for p in moved]
+    return replace(rule, barrier=largest_of([nested(p, system.variables) for p in moved]))
 
 
 def _new_sets(system: System, old: Sequence[OldRule], shapes: tuple[Shape, ...], budget: Budget) -> Synthesis:

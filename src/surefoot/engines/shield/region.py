@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.encode.barrier import System, polynomial_of
+from surefoot.encode.barrier import System, polynomial_of, rows_of
 from surefoot.engines.barrier.closed import ClosedSet
 from surefoot.engines.barrier.sampled import evaluated
 from surefoot.engines.shield.gains import Floats, Range, drawn
@@ -45,9 +45,12 @@ def contained(system: System, sets: Sequence[ClosedSet], states: Floats) -> NDAr
     names = {name: variable(i, count) for i, name in enumerate(system.variables)}
     for one in sets:
         low, high = (np.array([float(ends[i]) for ends in one.domain]) for i in (0, 1))
-        barrier = polynomial_of(one.barrier, names, count, system.rounded)
         inside = ((low <= states) & (states <= high)).all(axis=1)
-        found |= inside & (evaluated(barrier, states) <= -float(one.margin))
+        for row in rows_of(one.barrier):
+            inside &= evaluated(polynomial_of(row, names, count, system.rounded), states) <= -float(
+                one.margin
+            )
+        found |= inside
     return found
 
 

@@ -19,8 +19,9 @@ import numpy as np
 
 from surefoot.encode.barrier import System
 from surefoot.engines.barrier.closed import ClosedSet, covering
-from surefoot.engines.barrier.find import Shape, too_large
+from surefoot.engines.barrier.find import Polyhedron, Shape, too_large
 from surefoot.engines.barrier.plane import Unproved, plane
+from surefoot.engines.barrier.sampled import is_linear
 from surefoot.engines.barrier.search import search
 from surefoot.engines.shield.around import is_obstructed, ways
 from surefoot.engines.shield.combination import combinations, distance
@@ -93,6 +94,10 @@ def _volume(box: Sequence[Range], starts: Sequence[Range]) -> Fraction:
 
 def synthesise(system: System, sought: Sought, shapes: tuple[Shape, ...], budget: Budget) -> Synthesis:
     """Rules in the order in which they were found; an interruption keeps what there is."""
+    if not is_linear(system):
+        shapes = tuple(shape for shape in shapes if not isinstance(shape, Polyhedron))
+    if not shapes:
+        return Synthesis((), (system.initial,), "polyhedra are for linear systems in steps, unlike this one")
     refused = [too_large(len(system.variables), shape) for shape in shapes]
     if refused and all(refused):
         return Synthesis((), (system.initial,), refused[0] or "")
@@ -217,14 +222,14 @@ def _rule(
     made = cache(lambda: tuple(sought.found(system, part, budget)))  # both ways begin with the same ones
     for candidates in (_candidates, _searched):
         tried: list[Candidate] = []
-        for shape in shapes:
+        for number, together in enumerate(_together(shapes)):
             for rule in tuple(tried) or candidates(system, part, sought, made, budget):
                 if budget.spent():
                     return trouble or "the time is over"
-                if shape == shapes[0]:
+                if number == 0:
                     tried.append(rule)
                 then = rule.terms(system)
-                found = search(replace(system, initial=part), then, (shape,), budget, tested=True)
+                found = search(replace(system, initial=part), then, together, budget, tested=True)
                 if isinstance(found, ClosedSet):
                     return Branch(then, found)
                 trouble = found
@@ -232,6 +237,17 @@ def _rule(
             if not tried:
                 break
     return trouble or "every rule that was tried has unsafe runs"
+
+
+def _together(shapes: tuple[Shape, ...]) -> list[tuple[Shape, ...]]:
+    """What is tried for every rule before the next: a polyhedron at once with what comes after it."""
+    found: list[tuple[Shape, ...]] = []
+    for shape in shapes:
+        if found and isinstance(found[-1][-1], Polyhedron):
+            found[-1] = (*found[-1], shape)
+        else:
+            found.append((shape,))
+    return found
 
 
 def _around(system: System, part: Box, shapes: tuple[Shape, ...], budget: Budget) -> list[Branch] | None:

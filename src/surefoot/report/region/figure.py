@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.engines.barrier.sampled import evaluated
+from surefoot.query.polynomial import Polynomial
 from surefoot.report.drawing import Cells, Drawing, Line, Rectangle, Text, shifted
 from surefoot.report.drawing.frame import Frame, ticks
 from surefoot.report.drawing.shapes import Shape, text_width
@@ -59,11 +60,17 @@ def inside(domain: Box, where: NDArray[np.float64]) -> Grid:
     return found
 
 
+def below(rows: Sequence[Polynomial], where: NDArray[np.float64]) -> Grid:
+    """Where no row of a barrier is above 0."""
+    found: Grid = np.all([evaluated(row, where) <= 0 for row in rows], axis=0)
+    return found
+
+
 def _colours(scene: Scene, across: int, upwards: int) -> tuple[tuple[str, ...], ...]:
     where = points(scene, across, upwards)
     found = np.full((ROWS, COLUMNS), PAPER, dtype="<U7")
     for number, region in reversed(list(enumerate(scene.regions))):
-        held = inside(region.domain, where) & (evaluated(region.barrier, where) <= 0)
+        held = inside(region.domain, where) & below(region.rows, where)
         grid = held.reshape(ROWS, COLUMNS)
         found[grid] = SETS[number % len(SETS)]
     unsafe = np.zeros(COLUMNS * ROWS, dtype=np.bool_)
@@ -73,7 +80,7 @@ def _colours(scene: Scene, across: int, upwards: int) -> tuple[tuple[str, ...], 
     stripes = (np.add.outer(np.arange(ROWS), np.arange(COLUMNS)) % 6) < 2
     found[bad], found[bad & stripes] = UNSAFE, STRIPE
     for number, region in enumerate(scene.regions):  # its edge, where the barrier changes its sign
-        held = inside(region.domain, where) & (evaluated(region.barrier, where) <= 0)
+        held = inside(region.domain, where) & below(region.rows, where)
         found[_edge(held.reshape(ROWS, COLUMNS))] = EDGES[number % len(EDGES)]
     return tuple(tuple(map(str, row)) for row in found)
 

@@ -48,7 +48,7 @@
         y: (v) => TOP + high - ((v - y0) / (y1 - y0)) * high,
         across: (x) => x0 + ((x - LEFT) / wide) * (x1 - x0),
         upwards: (y) => y0 + ((TOP + high - y) / high) * (y1 - y0),
-        regions: data.regions.map((r) => ({ ...r, terms: cut(r.barrier, a, b, values) })),
+        regions: data.regions.map((r) => ({ ...r, rows: r.rows.map((p) => cut(p, a, b, values)) })),
         unsafe: data.unsafe.map((all) => all.map((p) => cut(p, a, b, values))),
       };
     };
@@ -56,7 +56,7 @@
     const inside = (region, x, y) => region.domain.every(([low, high], i) => {
       const value = i === frame.a ? x : i === frame.b ? y : values[i];
       return low <= value && value <= high;
-    }) && at(region.terms, x, y) <= 0;
+    }) && region.rows.every((terms) => at(terms, x, y) <= 0);
     const bad = (x, y) => frame.unsafe.some((all) => all.every((terms) => at(terms, x, y) >= 0));
 
     const fill = (pen, paper) => {
@@ -185,7 +185,7 @@
       const line = part(".here");
       if (!here) return void (line.textContent = "Point at the picture, or use the arrow keys, to read a state.");
       const [x, y] = here, place = `${names[frame.a]} = ${round(x)}, ${names[frame.b]} = ${round(y)}`;
-      const sets = frame.regions.map((r, i) => `B${i + 1} = ${round(at(r.terms, x, y))}${inside(r, x, y) ? " (inside)" : ""}`);
+      const sets = frame.regions.map((r, i) => `B${i + 1} = ${round(Math.max(...r.rows.map((terms) => at(terms, x, y))))}${inside(r, x, y) ? " (inside)" : ""}`);
       line.textContent = [place, ...sets, bad(x, y) ? "unsafe" : "not unsafe"].join("; ");
     };
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any, TypeAlias
 
 from surefoot.certify.barrier.claim import sets_of
-from surefoot.encode.barrier import System, conjunctions, polynomial_of, system_of
+from surefoot.encode.barrier import System, conjunctions, polynomial_of, rows_of, system_of
 from surefoot.problem.problem import Problem
 from surefoot.problem.show import show
 from surefoot.problem.term import Term
@@ -23,10 +23,10 @@ MARGIN = 0.08  # around all that is drawn, as a share of it
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """The states of the domain where the barrier is at most 0, and what the controls are there."""
+    """The states of the domain where no row of the barrier is above 0, and what the controls are there."""
 
     domain: Box
-    barrier: Polynomial
+    rows: tuple[Polynomial, ...]
     rule: str
 
 
@@ -72,7 +72,7 @@ def scene_of(
     regions = []
     for domain, barrier, then in sets:
         values = [f"{name} = {show(t)}" for (name, _, _), t in zip(system.controls, then, strict=True)]
-        regions.append(Region(domain, of(barrier), ", ".join(values)))
+        regions.append(Region(domain, tuple(map(of, rows_of(barrier))), ", ".join(values)))
     unsafe = tuple(
         tuple(of(right) - of(left) for left, right in case) for case in conjunctions(system.unsafe)
     )
@@ -99,7 +99,7 @@ def document(scene: Scene) -> dict[str, Any]:
         "middle": scene.middle(),
         "starts": _box(scene.starts),
         "regions": [
-            {"domain": _box(r.domain), "barrier": _polynomial(r.barrier), "rule": r.rule}
+            {"domain": _box(r.domain), "rows": [_polynomial(p) for p in r.rows], "rule": r.rule}
             for r in scene.regions
         ],
         "unsafe": [[_polynomial(p) for p in case] for case in scene.unsafe],

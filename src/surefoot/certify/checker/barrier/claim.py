@@ -1,7 +1,8 @@
 """Every run of a controlled polynomial system keeps away from its unsafe states (section 12).
 
-Each rule of the program has a set I = {x in the domain, B(x) <= 0}. J is the part of it where B(x) <= -room,
-with room for what rounding can hide from the test of the rule. Shown here: the starts are in the union of all
+Each rule of the program has a set I = {x in the domain, B(x) <= 0}, where B may be the largest of several
+polynomials. J is the part of it where B(x) <= -room, with room for what rounding can hide from the test of
+the rule. Shown here: the starts are in the union of all
 J; a step by a rule whose test passes leads into its J; no unsafe state is in an I; and what a shield permits
 leads into a J. So at every time the state is in some J, where some test passes, and never unsafe.
 """
@@ -139,9 +140,8 @@ def check_rule(
     system: System, ring: Ring, rule: Rule, proof: dict[str, Any], periods: Sequence[Bounds] = ()
 ) -> tuple[Fraction, list[Box]]:
     """`periods`: in continuous time, that of the rule and those of what may be proposed."""
-    barrier = ring.of(rule.set.barrier)
     margins = _margins(system, ring, rule, proof["margins"], periods)
-    inside = [*ring.within(system.variables, seen(system, rule)), scale(barrier, Fraction(-1))]
+    inside = inside_of(system, ring, rule)
     _check_saturation(system, ring, rule, inside, proof)
     _check_steps(system, ring, rule, inside, margins, proof)
     _check_unsafe(system, ring, rule, inside, proof, periods)
@@ -149,12 +149,22 @@ def check_rule(
     shown = items(proof["start"], "start")
     if len(shown) != len(boxes):
         raise BadCertificate("start: a proof for each box")
-    deep = ring.at_most(-margins.room, barrier)
+    deep = [ring.at_most(-margins.room, ring.of(row)) for row in rule.set.rows]
     for box, entry in zip(boxes, shown, strict=True):
         if any(low < a or high > b for (low, high), (a, b) in zip(box, rule.set.domain, strict=True)):
             raise Refused("a start is outside of the domain")
-        check_positive(deep, ring.within(system.variables, box), entry, ring.size)
+        several = items(entry, "start") if len(deep) > 1 else [entry]
+        if len(several) != len(deep):
+            raise BadCertificate("start: a proof for each row of the barrier")
+        for wanted, one in zip(deep, several, strict=True):
+            check_positive(wanted, ring.within(system.variables, box), one, ring.size)
     return margins.room, boxes
+
+
+def inside_of(system: System, ring: Ring, rule: Rule) -> list[Polynomial]:
+    """The constraints of I: the sides of the domain, and no row of the barrier is above 0."""
+    rows = [scale(ring.of(row), Fraction(-1)) for row in rule.set.rows]
+    return [*ring.within(system.variables, seen(system, rule)), *rows]
 
 
 def _moved(system: System, ring: Ring, rule: Rule, p: Polynomial, by: Sequence[Fraction]) -> Fraction:
@@ -177,9 +187,9 @@ def _margins(system: System, ring: Ring, rule: Rule, data: object, periods: Sequ
     enough = given.room >= room and all(a >= b for a, b in zip(step, least, strict=True))
     drift = Fraction(0)
     if periods:
-        drift = _moved(system, ring, rule, ring.of(rule.set.barrier), step)
+        drift = max(_moved(system, ring, rule, ring.of(row), step) for row in rule.set.rows)
     elif any(step):
-        drift = shifted(system, rule.set.barrier, rule.set.domain, step)
+        drift = shifted(system, rule.set.rows, rule.set.domain, step)
     if not enough or given.barrier < drift:
         raise Refused("a margin is smaller than the rounding errors, or than what a period leaves open")
     return given
@@ -270,15 +280,17 @@ def _check_steps(
         raise BadCertificate(f"steps: {len(modes)} cases of the controls, in order")
     for (values, constraints), entry in zip(modes, steps, strict=True):
         shown = items(entry, "steps")
-        if len(shown) != 1 + 2 * len(system.variables):
-            raise BadCertificate("steps: the barrier, and both sides of each variable")
+        if len(shown) != len(rule.set.rows) + 2 * len(system.variables):
+            raise BadCertificate("steps: the rows of the barrier, and both sides of each variable")
         where = [*inside, *disturbed, *constraints]
         names = ring.names | {c.name: v for c, v in zip(system.controls, values, strict=True)}
         following = [of_term(t, names, ring.size, ring.rounded) for t in system.next]
         moved = dict(zip(system.variables, following, strict=True))
-        after = of_term(rule.set.barrier, moved, ring.size, ring.rounded)
-        check_positive(ring.at_most(-margins.room - margins.barrier, after), where, shown[0], ring.size)
-        sides = iter(shown[1:])
+        sides = iter(shown)
+        for row in rule.set.rows:
+            after = of_term(row, moved, ring.size, ring.rounded)
+            wanted = ring.at_most(-margins.room - margins.barrier, after)
+            check_positive(wanted, where, next(sides), ring.size)
         for value, (low, high), error in zip(following, rule.set.domain, margins.step, strict=True):
             check_positive(ring.at_least(low + error, value), where, next(sides), ring.size)
             check_positive(ring.at_most(high - error, value), where, next(sides), ring.size)

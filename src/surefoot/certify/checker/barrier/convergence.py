@@ -13,9 +13,9 @@ from typing import Any
 from ..execution.term import mentioned, read_term
 from ..file import shown as shown_name
 from ..number import BadCertificate, Refused, items, number, record
-from .claim import Ring, check_rule, modes_of, ring_of
+from .claim import Ring, check_rule, inside_of, modes_of, ring_of
 from .cover import covers
-from .polynomial import Polynomial, add, constant, largest, of_term, scale, subtract, variable
+from .polynomial import Polynomial, add, constant, largest, of_term, subtract, variable
 from .positive import check_positive
 from .rounding import Computed, computed
 from .shift import shifted, sizes_of
@@ -65,9 +65,9 @@ def _check_ranking(
         raise Refused("the ranking function need not fall")
     margins = [number(e, "margin") for e in proof["margins"]["step"]]
     drift = number(entry["drift"], "drift")
-    if drift < (shifted(system, function, rule.set.domain, margins) if any(margins) else 0):
+    if drift < (shifted(system, [function], rule.set.domain, margins) if any(margins) else 0):
         raise Refused("the drift of the ranking function is smaller than the rounding errors")
-    inside = [*ring.within(system.variables, rule.set.domain), scale(ring.of(rule.set.barrier), Fraction(-1))]
+    inside = inside_of(system, ring, rule)
     disturbed = ring.within([n for n, _ in system.disturbances], [r for _, r in system.disturbances])
     outside = conjunctions(target, False)
     modes, given = list(modes_of(system, ring, rule, proof)), items(entry["cases"], "cases")

@@ -2,23 +2,29 @@
 
 Each summand is a sum of squares, by a positive semidefinite matrix Q over a list of monomials z, times a
 product of constraints. The identity is compared coefficient by coefficient, and Q is eliminated in integers.
+Where weights of single constraints suffice (Farkas), p is their sum and a number that is not negative.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any
 
 from ..number import BadCertificate, Refused, integer, items, record
-from .polynomial import Monomial, Polynomial, add, constant, multiply, subtract
+from .polynomial import Monomial, Polynomial, add, constant, multiply, scale, subtract
 
 MOST_SIDE = 2000  # of a matrix
 MOST_EXPONENT = 60
 _SUMMAND = frozenset({"of", "basis", "gram", "over"})
+_WEIGHTS = frozenset({"weights", "over"})
 
 
 def check_positive(wanted: Polynomial, where: Sequence[Polynomial], data: object, variables: int) -> None:
     """Refuse unless the proof shows wanted >= 0 wherever all constraints are."""
+    if type(data) is dict:
+        _check_weights(wanted, where, data, variables)
+        return
     total = Polynomial({})
     for entry in items(data, "proof"):
         summand = record(entry, _SUMMAND, frozenset(), "summand")
@@ -33,6 +39,23 @@ def check_positive(wanted: Polynomial, where: Sequence[Polynomial], data: object
         total = add(total, multiply(factor, _square(basis, rows, over)))
     if subtract(wanted, total).terms:
         raise Refused("the sum of squares is not the polynomial")
+
+
+def _check_weights(wanted: Polynomial, where: Sequence[Polynomial], data: object, variables: int) -> None:
+    """Wanted minus a sum of the constraints with weights that are not negative is a number that is not."""
+    entry = record(data, _WEIGHTS, frozenset(), "proof")
+    rest, over = wanted, Fraction(1, integer(entry["over"], 1, 1 << 40000, "over"))
+    for pair in items(entry["weights"], "weights"):
+        parts = items(pair, "weight")
+        if len(parts) != 2:
+            raise BadCertificate("a weight is a constraint and an integer")
+        constraint = where[integer(parts[0], 0, len(where) - 1, "constraint")]
+        if (weight := _whole(parts[1])) < 0:
+            raise Refused("a weight is negative")
+        rest = subtract(rest, scale(constraint, weight * over))
+    number = (0,) * variables
+    if not rest.terms.keys() <= {number} or rest.terms.get(number, 0) < 0:
+        raise Refused("the weighted sum of constraints is not below the polynomial")
 
 
 def _monomial(data: object, variables: int) -> Monomial:

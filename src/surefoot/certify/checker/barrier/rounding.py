@@ -46,6 +46,8 @@ def computed(term: Any, names: Mapping[str, Computed]) -> Computed:
             return total
         case "negate":
             return values[0]
+        case "max":
+            return Computed(max(v.size for v in values), max(v.error for v in values))
         case "*":
             total = values[0]
             for value in values[1:]:

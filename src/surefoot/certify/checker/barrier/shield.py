@@ -47,7 +47,7 @@ def check_shield(system: System, rooms: Sequence[Fraction], periods: Sequence[Bo
         inner = sizes_of(rule.set.domain)
         state = {name: Computed(size) for name, size in zip(system.variables, inner, strict=True)}
         error = computed(rule.set.barrier, state).error if system.rounded else Fraction(0)
-        if permit.margin < room + error + shifted(system, rule.set.barrier, rule.set.domain, differs):
+        if permit.margin < room + error + shifted(system, rule.set.rows, rule.set.domain, differs):
             raise Refused("the margin of a permit is smaller than what may happen")
         if system.rounded and double(permit.margin) != permit.margin:
             raise Refused("the margin of a permit is no double")

@@ -14,8 +14,15 @@ def sizes_of(box: Sequence[Range]) -> list[Fraction]:
     return [max(abs(low), abs(high)) for low, high in box]
 
 
-def shifted(system: System, term: Any, domain: Box, by: Sequence[Fraction]) -> Fraction:
-    """How much a polynomial changes at most if each variable does by so much, within the domain."""
+def shifted(system: System, rows: Sequence[Any], domain: Box, by: Sequence[Fraction]) -> Fraction:
+    """How much the largest of polynomials changes at most if each variable does by so much in the domain.
+
+    That is not more than what one of them does.
+    """
+    return max(_shifted(system, row, domain, by) for row in rows)
+
+
+def _shifted(system: System, term: Any, domain: Box, by: Sequence[Fraction]) -> Fraction:
     count = len(system.variables)
     total = 2 * count
     here = {name: variable(i, total) for i, name in enumerate(system.variables)}

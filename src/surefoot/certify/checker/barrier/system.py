@@ -31,6 +31,12 @@ class Set:
     tested: bool
     margin: Fraction
 
+    @property
+    def rows(self) -> tuple[Term, ...]:
+        """The barrier is the largest of these polynomials."""
+        term = self.barrier
+        return term[1:] if type(term) is tuple and term[0] == "max" else (term,)
+
 
 @dataclass(frozen=True, slots=True)
 class Rule:

@@ -16,12 +16,13 @@ from surefoot.cli.commands.check import MODEL_OPTIONS
 from surefoot.cli.commands.invariant import one_problem
 from surefoot.cli.commands.shield.actions import Wanted, moved_by_actions, shield_of_actions
 from surefoot.cli.commands.shield.campaign import Size, campaign_facts, campaign_text, measured
-from surefoot.cli.commands.shield.made import Made, Sketches, make, old_rules
+from surefoot.cli.commands.shield.made import Made, SetKind, Sketches, make, old_rules, shapes_for
 from surefoot.cli.commands.shield.pictures import pictured
 from surefoot.cli.commands.shield.words import facts, told
 from surefoot.cli.model import model_flags, time_flags, timed
 from surefoot.cli.output import check_writable, positive, write_file
 from surefoot.cli.progress import progress
+from surefoot.engines.barrier.find import Shape
 from surefoot.errors import InvalidProblem
 from surefoot.report.region import document
 from surefoot.work.budget import Budget
@@ -55,6 +56,8 @@ def share(_: click.Context, option: click.Parameter, given: str) -> Fraction:
 @time_flags
 @click.option("--degree", "tried", callback=degrees, default="2,4", show_default=True, metavar="2,4",
               help="Degrees of the barriers, in the order in which they are tried.")  # fmt: skip
+@click.option("--set", "kind", type=click.Choice(["auto", "polynomial", "polyhedron"]), default="auto",
+              show_default=True, help="What sets are tried; polyhedra are for linear systems.")  # fmt: skip
 @click.option("--rule", default="", metavar="'x, y, x*y'",
               help="The monomials of the program's controls, instead of 1 and all variables.")  # fmt: skip
 @click.option("--invariant", default="", metavar="'1, x^2, x*y'",
@@ -83,6 +86,7 @@ def shield(
     time: str | None,
     flow_method: str | None,
     tried: tuple[int, ...],
+    kind: SetKind,
     rule: str,
     invariant: str,
     timeout: float,
@@ -122,6 +126,7 @@ def shield(
         what = "simulated runs are steps, and the problem is about continuous time"
         raise InvalidProblem(what, fix="leave --runs or the time out", where="--runs")
     old = () if recheck is None else old_rules(recheck, problem)
+    shapes = _shapes(kind, tried, invariant)
     sketches = _sketches(rule, invariant, recheck is not None, moved_by_actions(problem))
     if moved_by_actions(problem):
         wanted = Wanted(certificate, python_path, c_prefix, report, json_path)
@@ -131,7 +136,7 @@ def shield(
         )
     began = processor_time()
     with progress(quiet) as tell:
-        made = make(problem, tried, Budget(timeout, seed, tell), old, sketches)
+        made = make(problem, shapes, Budget(timeout, seed, tell), old, sketches)
         seconds = processor_time() - began
         simulated = None
         if runs and not made.found.interrupted:
@@ -150,7 +155,14 @@ def shield(
     if json_path is not None:
         source = {**loaded.source, "property": name}
         data = facts(
-            made, seconds, seed=seed, degrees=tried, sketches=sketches, source=source, inputs=loaded.inputs
+            made,
+            seconds,
+            seed=seed,
+            kind=kind,
+            degrees=tried,
+            sketches=sketches,
+            source=source,
+            inputs=loaded.inputs,
         )
         data |= {} if simulated is None else {"simulated": campaign_facts(simulated)}
         data |= {} if scene is None else {"picture": document(scene)}
@@ -159,6 +171,16 @@ def shield(
     if made.found.interrupted:
         return 130
     return 0 if made.accepted and not made.found.uncovered else 3
+
+
+def _shapes(kind: SetKind, degrees: tuple[int, ...], invariant: str) -> tuple[Shape, ...]:
+    """Who asks for degrees means polynomials."""
+    context = click.get_current_context()
+    asked = context.get_parameter_source("tried") is not ParameterSource.DEFAULT
+    if kind == "polyhedron" and (asked or invariant):
+        what, fix = "a polyhedron has no degree and no monomials", "leave --degree, --invariant or --set out"
+        raise InvalidProblem(what, fix=fix, where="--set")
+    return shapes_for("polynomial" if kind == "auto" and asked else kind, degrees)
 
 
 def _sketches(rule: str, invariant: str, again: bool, finite: bool) -> Sketches:

@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from surefoot.certify.barrier.claim import about_sets, rules_claimed
 from surefoot.certify.checker.check import check
 from surefoot.cli.stored_json import read_json
 from surefoot.compile.source import Example, Guard, c_source, guard_of, python_source
 from surefoot.encode.barrier import System, system_of
-from surefoot.engines.barrier.find import Shape
+from surefoot.engines.barrier.find import MANY, Shape, alternatives
 from surefoot.engines.shield.campaign.oracle import oracle_of
 from surefoot.engines.shield.program import evidence, program, shielded
 from surefoot.engines.shield.recheck import OldRule, Rechecked, recheck
@@ -34,6 +34,7 @@ from surefoot.transform.discretise import discretise
 from surefoot.verdict.verdict import Certificate, Proved, Reason, Result, Unknown, Verdict
 from surefoot.work.budget import Budget
 
+SetKind: TypeAlias = Literal["auto", "polynomial", "polyhedron"]
 EXAMPLES = 64  # of the self-test in C
 
 
@@ -97,26 +98,34 @@ class Sketches:
     def rules(self, system: System) -> tuple[Monomial, ...] | None:
         return read_sketch(self.rule, system.variables, HIGHEST_RULE, "--rule") if self.rule else None
 
-    def shapes(self, system: System, degrees: tuple[int, ...]) -> tuple[Shape, ...]:
+    def shapes(self, system: System, others: tuple[Shape, ...]) -> tuple[Shape, ...]:
         if not self.invariant:
-            return degrees
+            return others
         return (read_sketch(self.invariant, system.variables, HIGHEST_INVARIANT, "--invariant"),)
+
+
+def shapes_for(kind: SetKind = "auto", degrees: tuple[int, ...] = (2, 4)) -> tuple[Shape, ...]:
+    """What sets are tried, in this order."""
+    if kind == "polyhedron":
+        return (MANY,)
+    return alternatives(degrees) if kind == "auto" else degrees
 
 
 def make(
     problem: Problem,
-    degrees: tuple[int, ...],
+    given: tuple[Shape, ...],
     budget: Budget,
     old: Sequence[OldRule] = (),
     sketches: Sketches = Sketches(),  # noqa: B008 (frozen)
 ) -> Made:
     """Synthesise, certify and check; without two ends for each control there is a program but no shield.
 
+    `given`: what sets are tried, in this order.
     `old`: rules of another shield, of which as much is kept as can be. `sketches`: of new rules and sets.
     """
     executed, _ = discretise(problem, continuous=True)
     system = system_of(executed)
-    sketch, shapes = sketches.rules(system), sketches.shapes(system, degrees)
+    sketch, shapes = sketches.rules(system), sketches.shapes(system, given)
     oracle, again = oracle_of(executed, system), None
     if old:
         again = recheck(system, old, oracle, shapes, budget)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
-from surefoot.cli.commands.shield.made import Made, make
+from surefoot.cli.commands.shield.made import Made, make, shapes_for
 from surefoot.cli.commands.shield.words import told
 from surefoot.cli.engine_options import build_engines
 from surefoot.cli.output import write_file
@@ -19,8 +19,6 @@ from surefoot.studies.regions import RegionOf, RegionsOf, Shown
 from surefoot.transform.discretise import discretise, in_time
 from surefoot.verdict.verdict import Certificate, Proved
 from surefoot.work.budget import Budget
-
-DEGREES = (2, 4)
 
 
 def made_scene(made: Made, title: str, seed: int) -> Scene:
@@ -66,7 +64,7 @@ def region_scenes(
         if not scene.certified:
             raise InvalidProblem(f"{panel.title}: nothing is certified", fix="give more time with --timeout")
         unsafe = [sum(r.unsafe for r in scene.runs if r.shielded is kind) for kind in (False, True)]
-        sets = tuple((region.domain, region.barrier) for region in scene.regions)
+        sets = tuple((region.domain, region.rows) for region in scene.regions)
         found[panel.name] = Shown(sets, covered, (unsafe[0], unsafe[1]))
         scenes.append(scene)
     return scenes, found
@@ -75,7 +73,7 @@ def region_scenes(
 def _panel(panel: RegionOf, budget: Budget) -> tuple[Scene, Fraction]:
     problem = panel.problem()
     if panel.engine == "shield":
-        made = make(problem, DEGREES, budget)
+        made = make(problem, shapes_for(), budget)
         covered = made.found.covered_share(made.system.initial)
         return made_scene(made, panel.title, budget.seed), covered
     result = verify(problem, build_engines("barrier", {}, None)[0], budget)

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from surefoot.cli.commands.shield.made import Made, Sketches, shown_share
-from surefoot.encode.barrier import polynomial_of
+from surefoot.encode.barrier import polynomial_of, rows_of
 from surefoot.engines.shield.region import Box
 from surefoot.engines.shield.synthesis import Branch
 from surefoot.problem.policy import ShieldedPolicy
@@ -36,9 +36,7 @@ def told(made: Made, seconds: float) -> str:
     count = len(found.branches)
     lines.append(f"problem      {made.problem.name}")
     lines.append(
-        f"rules        {count}; barriers of degree {_degrees(found.branches, made.system.variables)}"
-        if count
-        else "rules        0"
+        f"rules        {count}; {_sets(found.branches, made.system.variables)}" if count else "rules        0"
     )
     lines.append(f"covered      {shown_share(share)} of the starts")
     lines += [f"  open       {_box(made, box)}" for box in found.uncovered[:MOST_LISTED]]
@@ -80,7 +78,12 @@ def _rule(made: Made, index: int, branch: Branch) -> list[str]:
 
 
 def barrier_text(barrier: Term, variables: Sequence[str]) -> str:
-    """As a sum of monomials, however it is computed."""
+    """As a sum of monomials, however it is computed; of several rows the first ones."""
+    rows = rows_of(barrier)
+    if len(rows) > 1:
+        first = [barrier_text(row, variables) for row in rows[:MOST_LISTED]]
+        more = [f"… ({len(rows)} rows)"] if len(rows) > MOST_LISTED else []
+        return f"max({', '.join([*first, *more])})"
     terms = _expanded(barrier, variables).terms
     order = sorted(terms, key=lambda m: (sum(m), m))
     text = " + ".join(_monomial(terms[m], m, variables) for m in order[:LONGEST]).replace("+ -", "- ")
@@ -109,14 +112,19 @@ def _box(made: Made, box: Box) -> str:
     )
 
 
-def _degrees(branches: Sequence[Branch], variables: Sequence[str]) -> str:
-    found = sorted({degree_of(b.set.barrier, variables) for b in branches})
-    return ", ".join(map(str, found))
+def _sets(branches: Sequence[Branch], variables: Sequence[str]) -> str:
+    """Degrees of polynomials, and how many rows polyhedra have."""
+    kinds = [(degree_of(b.set.barrier, variables), len(rows_of(b.set.barrier))) for b in branches]
+    smooth = sorted({degree for degree, _ in kinds if degree > 1})
+    rows = sorted({count if degree else 0 for degree, count in kinds if degree <= 1})
+    parts = [f"barriers of degree {', '.join(map(str, smooth))}"] if smooth else []
+    parts += [f"polyhedra of {', '.join(map(str, rows))} rows and a box"] if rows else []
+    return "; ".join(parts)
 
 
 def degree_of(barrier: Term, variables: Sequence[str]) -> int:
     """The degree of a barrier."""
-    return max(map(sum, _expanded(barrier, variables).terms), default=0)
+    return max((sum(m) for row in rows_of(barrier) for m in _expanded(row, variables).terms), default=0)
 
 
 def facts(
@@ -124,6 +132,7 @@ def facts(
     seconds: float,
     *,
     seed: int,
+    kind: str,
     degrees: Sequence[int],
     sketches: Sketches,
     source: Mapping[str, object],
@@ -142,6 +151,7 @@ def facts(
                 "domain": _exact(b.set.domain),
                 "barrier": show(b.set.barrier),
                 "degree": degree_of(b.set.barrier, made.system.variables),
+                "rows": len(rows_of(b.set.barrier)),
                 "margin": str(b.set.margin),
                 "then": {n: show(t) for (n, _, _), t in zip(made.system.controls, b.then, strict=True)},
             }
@@ -158,6 +168,7 @@ def facts(
         "source": dict(source),
         "inputs": dict(inputs),
         "seed": seed,
+        "set": kind,
         **({"invariant sketch": sketches.invariant} if sketches.invariant else {"degrees": list(degrees)}),
         **({"rule sketch": sketches.rule} if sketches.rule else {}),
         "cpu seconds": round(seconds, 3),

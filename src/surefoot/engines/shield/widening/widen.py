@@ -17,10 +17,10 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.encode.barrier import System
+from surefoot.encode.barrier import System, rows_of
 from surefoot.engines.barrier.closed import ClosedSet, closed_set, covering
 from surefoot.engines.barrier.domain import inner_limits
-from surefoot.engines.barrier.find import Shape, find
+from surefoot.engines.barrier.find import Polyhedron, Shape, Template, find
 from surefoot.engines.barrier.plane import Plane, Range, Unproved, plane
 from surefoot.engines.barrier.sampled import Floats, evaluated
 from surefoot.engines.barrier.search import ends, factors, with_room
@@ -69,10 +69,10 @@ def _wider(system: System, branch: Branch, states: Floats, shapes: Sequence[Shap
         barrier = find(where, covers[0], shape, factor, reached, budget, _in_units(where, sample))
         if barrier is None:
             continue
-        if float(_below(where, barrier, states).mean()) <= share:
+        if float(_below(where, [barrier], states).mean()) <= share:
             continue
         try:
-            made = closed_set(where, barrier, covers[0], reached, branch.set.tested, budget)
+            made = closed_set(where, [barrier], covers[0], reached, branch.set.tested, budget)
             for cover in covers[1:]:
                 made = covering(where, made, cover, budget)
         except Unproved:
@@ -85,9 +85,9 @@ def _wider(system: System, branch: Branch, states: Floats, shapes: Sequence[Shap
 
 def _choices(
     system: System, branch: Branch, states: Floats, shapes: Sequence[Shape]
-) -> Iterator[tuple[Plane, Shape, list[tuple[bool, bool]], Fraction]]:
+) -> Iterator[tuple[Plane, Template, list[tuple[bool, bool]], Fraction]]:
     """What the search for sets tries, in the box of the set and in one around the states."""
-    for shape in shapes[:2]:
+    for shape in [shape for shape in shapes if not isinstance(shape, Polyhedron)][:2]:
         for domain in dict.fromkeys((_box_around(system, branch.set, states), branch.set.domain)):
             try:
                 where = with_room(plane(system, branch.then, domain, tested=True), tested=True)
@@ -122,14 +122,15 @@ def _contained(system: System, branches: Sequence[Branch], states: Floats) -> Tr
 
 def _inside(system: System, branch: Branch, states: Floats) -> Truths:
     where = plane(system, branch.then, branch.set.domain)
-    return _below(where, where.of(branch.set.barrier), states)
+    return _below(where, [where.of(row) for row in rows_of(branch.set.barrier)], states)
 
 
-def _below(where: Plane, barrier: Polynomial, states: Floats) -> Truths:
-    """Which states are in the plane's box with a barrier that is not positive."""
+def _below(where: Plane, rows: Sequence[Polynomial], states: Floats) -> Truths:
+    """Which states are in the plane's box where no row of the barrier is positive."""
     low, high = (np.array([float(r[i]) for r in where.domain]) for i in (0, 1))
     in_box = ((states >= low) & (states <= high)).all(axis=1)
-    found: Truths = in_box & (evaluated(barrier, _in_units(where, states)) <= 0)
+    inside = _in_units(where, states)
+    found: Truths = in_box & np.all([evaluated(row, inside) <= 0 for row in rows], axis=0)
     return found
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from surefoot.cli.commands.shield.campaign import Measured, Size, campaign_facts, measured
-from surefoot.cli.commands.shield.made import Made, make, shown_share
+from surefoot.cli.commands.shield.made import Made, make, shapes_for, shown_share
 from surefoot.cli.commands.shield.paper.overhead import Overhead, overhead_cells, shield_overhead
 from surefoot.engines.shield.campaign.runs import Campaign
 from surefoot.problem.network import Affine, Network
@@ -60,7 +60,7 @@ def _row(row: Printed, folder: Path | None, size: Size, tell: Callable[[str], No
     network, whose, file = (None, "none", None) if found is None else found
     problem = stays_safe(row.problem, network)
     began = processor_time()
-    made = make(problem, (2, 4), Budget(size.seconds, size.seed, tell))
+    made = make(problem, shapes_for(), Budget(size.seconds, size.seed, tell))
     seconds = processor_time() - began
     known = measured(made, problem.policy, size, tell)
     trained = None if file is None else training_seconds(file)

@@ -1,0 +1,1 @@
+"""Polyhedra that no step of a linear system leaves."""

@@ -1,0 +1,121 @@
+"""A polyhedron for one rule of a linear system, with its proofs.
+
+First it is asked to lie where no control is beyond an end: there the loop is linear, and the recursion gives
+the largest one. If it does not contain the starts, controls may be clipped: the half-spaces before one are
+then chosen among those that are safe for every case of the controls, which need not be the largest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from surefoot.encode.barrier import System
+from surefoot.engines.barrier.closed import ClosedSet, closed_set
+from surefoot.engines.barrier.domain import domains
+from surefoot.engines.barrier.plane import Plane, Range, Unproved, plane
+from surefoot.engines.barrier.polyhedron.loop import HalfSpace, Loop, loop_of, safe_sides
+from surefoot.engines.barrier.polyhedron.recursion import largest_closed
+from surefoot.engines.barrier.sampled import Floats
+from surefoot.problem.term import Term
+from surefoot.query.polynomial import Polynomial, constant, variable
+from surefoot.work.budget import Budget
+
+MOST_CLIPPED = 3  # controls: every one has three cases
+RUNS, STEPS, KEPT = 64, 300, 4096  # simulated, to see where runs from the starts go
+FLATTER = 1e-3  # rows are scaled by at most so much
+
+
+def polyhedron(
+    system: System, then: tuple[Term, ...], most: int, budget: Budget, *, tested: bool
+) -> ClosedSet | str:
+    """A closed set that contains all starts, with at most so many rows for each variable; or why not."""
+    trouble = "the system or the rule is not linear"
+    for domain in domains(system, then):
+        where = plane(system, then, domain)
+        loop = loop_of(where)
+        if loop is None:
+            return trouble
+        seen = _seen(loop, _units(where, system.initial), budget.seed)
+        safe = safe_sides(where, seen)
+        if safe is None:
+            return "the unsafe states are not described by linear comparisons"
+        for clipped in (False, True) if _can_clip(loop) else (False,):
+            rows = _rows(where, loop, safe, seen if clipped else None, most, budget)
+            if isinstance(rows, str):
+                trouble = rows
+            else:
+                reached = [(clipped and low is not None, clipped and high is not None)
+                           for _, low, high in system.controls]  # fmt: skip
+                try:
+                    return closed_set(where, rows, system.initial, reached, tested, budget)
+                except Unproved as why:
+                    trouble = f"a polyhedron was found in floats, but not proved: {why}"
+            if budget.spent():
+                return trouble
+    return trouble
+
+
+def _can_clip(loop: Loop) -> bool:
+    return 0 < len(loop.gain) <= MOST_CLIPPED and bool(np.isfinite([loop.least, loop.most]).any())
+
+
+def _units(where: Plane, box: Sequence[Range]) -> tuple[Floats, Floats]:
+    """A box of states in the units of the plane."""
+    low, high = (
+        np.array([float((r[i] - centre) / unit) for r, (centre, unit) in zip(box, where.units, strict=False)])
+        for i in (0, 1)
+    )
+    return low, high
+
+
+def _seen(loop: Loop, starts: tuple[Floats, Floats], seed: int) -> Floats:
+    """States of runs with disturbances at their ends, and the corners and insides of the starts."""
+    generator = np.random.default_rng(seed)
+    low, high = starts
+    states = generator.uniform(low, high, (RUNS, len(low)))
+    states[: RUNS // 2] = np.where(generator.random((RUNS // 2, len(low))) < 0.5, low, high)
+    found = [states]
+    for _ in range(STEPS):
+        noise = np.where(generator.random((RUNS, len(loop.widest))) < 0.5, loop.widest, -loop.widest)
+        states = loop.step(states, noise)
+        if not np.all(np.isfinite(states)) or float(np.abs(states).max()) > 1e6:
+            break
+        found.append(states)
+    rows = np.vstack(found)
+    return rows[:: max(1, len(rows) // KEPT)]
+
+
+def _rows(
+    where: Plane, loop: Loop, safe: Sequence[HalfSpace], seen: Floats | None, most: int, budget: Budget
+) -> list[Polynomial] | str:
+    """`seen`: states to choose by if controls may be clipped; None: they may not."""
+
+    def before(row: HalfSpace) -> list[HalfSpace]:
+        return [loop.before(row)] if seen is None else loop.before_clipped(row, seen)
+
+    box, starts = _units(where, where.domain), _units(where, where.system.initial)
+    first = [*safe, *(loop.between() if seen is None else ())]
+    limit = most * len(where.states)
+    found = largest_closed(box, first, before, starts, limit, budget)
+    if isinstance(found, str):
+        return found
+    if not found:  # the whole box is closed
+        return [constant(-1, where.size)]
+    shaken = np.abs(loop.noise) @ loop.widest
+    moved = np.array([float(np.abs(row.normal) @ shaken) for row in found])
+    # A shield leaves the same room in every row for what disturbances change: as much as each needs.
+    scales = np.maximum(moved, FLATTER * moved.max()) if moved.max() > 0 else np.ones(len(moved))
+    return [_polynomial(where, row, moved.max() / s if moved.max() > 0 else 1.0)
+            for row, s in zip(found, scales, strict=True)]  # fmt: skip
+
+
+def _polynomial(where: Plane, row: HalfSpace, scale: float) -> Polynomial:
+    """normal * z - offset, which is at most 0 inside."""
+    total = constant(Fraction(-row.offset * scale), where.size)
+    for index, value in enumerate(row.normal):
+        if value:
+            total = total + variable(index, where.size).times(Fraction(float(value) * scale))
+    return total
