@@ -70,8 +70,11 @@ def plant(
     return Problem("plant", environment, policy, Never(parse_term(bad)))
 
 
-def period(system: System, states: Floats, controls: Floats, generator: np.random.Generator) -> list[Floats]:
-    """States at many times of one period, the first and the last included; disturbances jump within it."""
+def period(
+    system: System, states: Floats, controls: Floats, generator: np.random.Generator
+) -> tuple[list[Floats], Floats]:
+    """States at many times of one period, the first and the last included, and the mean disturbances: these
+    jump within it."""
     assert system.motion is not None
     names = [
         *system.variables,
@@ -82,10 +85,13 @@ def period(system: System, states: Floats, controls: Floats, generator: np.rando
     rates = [polynomial_of(t, ring, len(names), rounded=False) for t in system.motion.derivatives]
     ends = np.array([[float(a), float(b)] for _, (a, b) in system.disturbances]).reshape(-1, 2)
     shape, found, now = states.shape, [states], states
+    mean = np.zeros((len(states), len(ends)))
     for _ in range(PIECES):
         drawn = generator.uniform(ends[:, 0], ends[:, 1], (len(states), len(ends)))
         drawn = np.where(generator.random(drawn.shape) < 0.7, ends[:, 0], drawn)
         drawn = np.where(generator.random(drawn.shape) < 0.5, ends[:, 1] + ends[:, 0] - drawn, drawn)
+
+        mean += drawn / PIECES
 
         def field(_: float, flat: Floats, drawn: Floats = drawn) -> Floats:
             rows = np.column_stack([flat.reshape(shape), controls, drawn])
@@ -98,7 +104,7 @@ def period(system: System, states: Floats, controls: Floats, generator: np.rando
         )
         found += [solved.y[:, i].reshape(shape) for i in range(1, DENSE)]
         now = found[-1]
-    return found
+    return found, mean
 
 
 def unsafe(system: System, states: Floats) -> NDArray[np.bool_]:

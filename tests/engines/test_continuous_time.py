@@ -12,8 +12,6 @@ from scipy.linalg import expm
 from tests.engines.held import Floats, period, plant, ruled, unsafe
 
 from surefoot.certify.barrier.claim import is_about_sets, sets_of
-from surefoot.certify.checker.barrier.period import check_period
-from surefoot.certify.checker.barrier.system import read_system
 from surefoot.cli.commands.shield.made import make
 from surefoot.encode.barrier import System, polynomial_of, system_of
 from surefoot.engines.barrier import Barrier
@@ -70,7 +68,7 @@ def follows(problem: Problem, data: dict[str, Any], seed: int = 0) -> None:
     states = drawn(system, data, 120, generator)
     assert len(states) > 20
     controls = ruled(system, then, states)
-    seen = period(system, states, controls, generator)
+    seen, mean = period(system, states, controls, generator)
     assert not any(unsafe(system, s).any() for s in seen)
     last = seen[-1]
     ring = {n: variable(i, len(system.variables)) for i, n in enumerate(system.variables)}
@@ -78,19 +76,15 @@ def follows(problem: Problem, data: dict[str, Any], seed: int = 0) -> None:
     assert heights.max() <= -float(Fraction(margins["room"])) + 1e-12
     low, high = (np.array([float(r[i]) for r in domain]) for i in (0, 1))
     assert ((last >= low - 1e-12) & (last <= high + 1e-12)).all()
-    if not system.disturbances:
-        middle = np.zeros((len(states), 0))
-        predicted = sampled(system, then).moved(states, middle, controls)
-        steps = np.array([float(Fraction(e)) for e in margins["step"]])
-        assert (np.abs(predicted - last) <= steps + 1e-12).all()
+    predicted = sampled(system, then).moved(states, mean, controls)
+    steps = np.array([float(Fraction(e)) for e in margins["step"]])
+    assert (np.abs(predicted - last) <= steps + 1e-12).all()
     where = plane(system, then, domain)
     assert where.own is not None
     for share, state in zip(np.linspace(0, 1, len(seen)), seen, strict=True):
         line = (1 - share) * states + share * last
         assert (np.abs(state - line) <= np.array([float(c) for c in where.own.chord]) + 1e-12).all()
-        nearer = np.minimum(np.abs(state - states), np.abs(state - last)) if share in (0, 1) else None
         ends = states if share <= 0.5 else last
-        assert nearer is None or nearer.max() <= 1e-12
         assert (np.abs(state - ends) <= np.array([float(c) for c in where.own.half]) + 1e-12).all()
 
 
@@ -102,12 +96,20 @@ def test_the_pendulum_of_the_paper_stays_upright_at_all_times(method: str) -> No
     follows(problem, data)
 
 
+def test_the_oscillator_of_the_paper_stays_within_its_limits_at_all_times() -> None:
+    """Duffing, Example 4.3, with the program that `surefoot shield` finds."""
+    rates = {"x": "y", "y": "-0.6*y - x - x^3 + u0"}
+    starts, bad = "-2.5 <= x <= 2.5 and -2 <= y <= 2", "x < -5 or x > 5 or y < -5 or y > 5"
+    problem = plant(rates, "0.01", starts, bad, rule=("-16.66*x - 22.21*y",))
+    follows(problem, content(asked(problem, degree=2)))
+
+
 def test_disturbances_may_change_at_any_time() -> None:
     problem = plant(
         {"x": "y + 0.1*x*d", "y": "-x - y + d + u0"}, "0.05", SMALL, FAR, gust="0.2", rule=("-y",)
     )
     data = content(asked(problem, degree=2))
-    for seed in range(3):
+    for seed in range(2):
         follows(problem, data, seed)
 
 
@@ -147,13 +149,13 @@ def test_a_state_may_be_unsafe_between_two_samples_only() -> None:
     starts = "0 <= x <= 0 and 0.1 <= y <= 0.1"
     problem = plant(rates, "0.5", starts, bad, rule=("-0.4",))
     system = system_of(problem)
-    seen = period(system, np.array([[0.0, 0.1]]), np.array([[-0.4]]), np.random.default_rng(0))
+    seen, _ = period(system, np.array([[0.0, 0.1]]), np.array([[-0.4]]), np.random.default_rng(0))
     assert abs(seen[-1][0, 0]) < 1e-9
     assert abs(seen[len(seen) // 2][0, 0]) > 0.0124
     assert isinstance(asked(problem, 1, degree=2).verdict, Unknown)
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(8))
 def test_random_linear_systems_are_never_proved_wrongly(seed: int) -> None:
     """Controls are held, so the state after a period is a matrix times the state: known in floats."""
     generator = np.random.default_rng(seed)
@@ -179,24 +181,6 @@ def test_random_linear_systems_are_never_proved_wrongly(seed: int) -> None:
         assert isinstance(verdict, Unknown)
 
 
-def test_reader_and_engine_bound_a_period_alike() -> None:
-    """Two implementations of the same formulas; the engine rounds errors of controls up."""
-    problem = plant(
-        {"x": "y - x + 0.1*d*y", "y": "-2*y + u0"}, "0.02", SMALL, FAR, gust="0.1", rule=("-x",), limit="3"
-    )
-    data = content(asked(problem, degree=2))
-    system = read_system(data["claim"]["system"], "float64")
-    assert system.time is not None
-    own, proposed = check_period(system, system.time, system.rules[0], data["sets"][0]["period"])
-    assert proposed is None
-    domain, _, then = sets_of(data)[0]
-    where = plane(system_of(problem), then, domain)
-    assert where.own is not None
-    for mine, its in ((where.own.step, own.step), (where.own.chord, own.chord), (where.own.half, own.half)):
-        for a, b in zip(mine, its, strict=True):
-            assert b <= a <= b * Fraction(10**9 + 1, 10**9)
-
-
 def test_a_shield_permits_only_what_keeps_the_state_in_the_set() -> None:
     problem = in_time(stays_safe("pendulum-continuous"), "continuous")
     made = make(problem, (2,), Budget(60))
@@ -212,7 +196,7 @@ def test_a_shield_permits_only_what_keeps_the_state_in_the_set() -> None:
     ]
     permitted = np.array(asked_for, dtype=np.bool_)
     assert 3 < permitted.sum() < len(states)
-    seen = period(system, states[permitted], proposed[permitted], generator)
+    seen, _ = period(system, states[permitted], proposed[permitted], generator)
     assert not any(unsafe(system, s).any() for s in seen)
     _, barrier, _ = sets_of(made.certificate)[0]
     ring = {n: variable(i, 2) for i, n in enumerate(system.variables)}
