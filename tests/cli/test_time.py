@@ -71,8 +71,9 @@ def test_other_engines_do_not_answer(command: Command, spring: Path) -> None:
     assert code == 2
     assert "continuous time" in error
     assert "barrier" in command("engines", spring)[1]
-    code, _, error = command("simulate", spring)
+    code, _, error = command("starts", spring)
     assert code == 2
+    assert "continuous time" in error
     assert error.count("\n") == 1
 
 

@@ -40,7 +40,7 @@ def discretise(problem: Problem, *, continuous: bool = False) -> tuple[Problem, 
         if continuous:
             return problem, _unchanged
         raise Unsupported(
-            "the problem is about continuous time, which `check --engine barrier` and `shield` answer alone",
+            "the problem is about continuous time: only `check --engine barrier` and `shield` answer",
             fix="ask about the steps that are executed: `--time steps`, or no `time` in `[flow]`",
         )
     _refuse_joint_steps(environment)
