@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -11,12 +12,17 @@ import pytest
 from scipy.linalg import expm
 from tests.engines.held import Floats, period, plant, ruled, unsafe
 
-from surefoot.certify.barrier.claim import is_about_sets, sets_of
+from surefoot.certify.barrier.claim import about_sets, is_about_sets, sets_of
+from surefoot.certify.checker.check import check
 from surefoot.cli.commands.shield.made import make
-from surefoot.encode.barrier import System, polynomial_of, system_of
+from surefoot.encode.barrier import System, polynomial_of, rules_of, system_of
 from surefoot.engines.barrier import Barrier
+from surefoot.engines.barrier.closed import closed_set
+from surefoot.engines.barrier.find import find
 from surefoot.engines.barrier.plane import plane
 from surefoot.engines.barrier.sampled import evaluated, sampled
+from surefoot.engines.shield.program import evidence, program, shielded, with_room_between
+from surefoot.engines.shield.synthesis import Branch, Synthesis
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.problem.environment import Arithmetic
 from surefoot.problem.meaning.evaluate import evaluate
@@ -201,6 +207,33 @@ def test_a_shield_permits_only_what_keeps_the_state_in_the_set() -> None:
     _, barrier, _ = sets_of(made.certificate)[0]
     ring = {n: variable(i, 2) for i, n in enumerate(system.variables)}
     assert evaluated(polynomial_of(barrier, ring, 2, True), seen[-1]).max() <= 0
+
+
+def test_what_is_proposed_may_lead_from_one_set_into_another() -> None:
+    """The smaller set has too little room for a period that begins in the larger one, and is given more."""
+    problem = plant(
+        {"x": "2*x + u0"}, "0.05", "-0.2 <= x <= 0.2", "x < -2 or x > 2", rule=("-6*x",), limit="9"
+    )
+    system, (rule,) = system_of(problem), rules_of(problem.policy)
+    branches = []
+    for end, starts in (
+        (1, (Fraction(-1, 5), Fraction(1, 5))),
+        (Fraction(3, 2), (Fraction(-1), Fraction(1))),
+    ):
+        where = plane(system, rule.then, [(-Fraction(end), Fraction(end))], tested=True)
+        barrier = find(where, [starts], 2, Fraction(99, 100), [(False, False)], Budget(30))
+        assert barrier is not None
+        found = closed_set(where, barrier, [starts], [(False, False)], True, Budget(30))
+        branches.append(Branch(rule.then, found))
+    both = Synthesis(tuple(branches), ())
+    answers = []
+    for made in (both, with_room_between(system, both, Budget(30))):
+        policy, permits = shielded(system, made, program(system, made))
+        certificate = about_sets(replace(problem, policy=policy), evidence(made, permits))
+        answers.append(check(json.loads(json.dumps(certificate.content))))
+    assert not answers[0].accepted
+    assert "slack" in answers[0].reason
+    assert answers[1].accepted, answers[1].reason
 
 
 def test_a_certificate_is_about_one_time() -> None:

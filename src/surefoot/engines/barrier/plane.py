@@ -33,6 +33,7 @@ class Plane:
     units: tuple[tuple[Fraction, Fraction], ...]  # of variables, then of disturbances
     own: Bounds | None = None  # in continuous time: of a period under the rule
     proposed: Bounds | None = None  # of a period under any controls, if somebody may propose some
+    others: tuple[Bounds, ...] = ()  # of such periods from the sets of other rules, which may end in this one
 
     @property
     def seen(self) -> tuple[Range, ...]:
@@ -63,7 +64,7 @@ class Plane:
 
         A single affine one is convex: what counts is how far the state is from the line between the two.
         """
-        known = [b for b in (self.own, self.proposed) if b is not None]
+        known = [b for b in (self.own, self.proposed, *self.others) if b is not None]
         gaps = [self.condition(right) - self.condition(left) for left, right in case]
         alone = len(gaps) == 1 and gaps[0].degree <= 1
         ways = [b.chord if alone else b.half for b in known]

@@ -8,17 +8,19 @@ rounding can change: what passes it is in a set of the certificate, whatever hap
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 from surefoot.encode.barrier import System, inside_set, permitted, polynomial_of
+from surefoot.engines.barrier.closed import Obligations
 from surefoot.engines.barrier.engine import content
-from surefoot.engines.barrier.plane import SPARE, plane, reading, rounding, shift
+from surefoot.engines.barrier.plane import SPARE, Unproved, plane, reading, rounding, shift
 from surefoot.engines.shield.gains import Range
 from surefoot.engines.shield.synthesis import Synthesis
 from surefoot.problem.policy import Branch, Policy, ProgramPolicy, ShieldedPolicy
 from surefoot.query.polynomial import Polynomial, constant, variable
+from surefoot.work.budget import Budget
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +80,23 @@ def permits_of(system: System, found: Synthesis) -> tuple[Permit, ...]:
         change = shift(system, branch.set.barrier, branch.set.domain, far)
         permits.append(Permit(inside, _up((room + error + change) * SPARE)))
     return tuple(permits)
+
+
+def with_room_between(system: System, found: Synthesis, budget: Budget) -> Synthesis:
+    """In continuous time what is proposed may lead from one set into another: each set is shown to be safe
+    with room for periods that begin in the others, or else stays as it is."""
+    planes = [plane(system, b.then, b.set.domain, tested=True) for b in found.branches]
+    periods = tuple(where.proposed for where in planes if where.proposed is not None)
+    branches = []
+    for where, branch in zip(planes, found.branches, strict=True):
+        term = branch.set.barrier
+        work = Obligations(replace(where, others=periods), term, where.of(term), branch.set.tested, budget)
+        try:
+            proof = {**branch.set.proof, "unsafe": work.unsafe()}
+            branches.append(replace(branch, set=replace(branch.set, proof=proof)))
+        except Unproved:
+            branches.append(branch)
+    return replace(found, branches=tuple(branches))
 
 
 def _up(value: Fraction) -> Fraction:

@@ -17,7 +17,7 @@ from surefoot.compile.source import Example, Guard, c_source, guard_of, python_s
 from surefoot.encode.barrier import System, system_of
 from surefoot.engines.barrier.find import MANY, Shape, alternatives
 from surefoot.engines.shield.campaign.oracle import oracle_of
-from surefoot.engines.shield.program import evidence, program, shielded
+from surefoot.engines.shield.program import evidence, program, shielded, with_room_between
 from surefoot.engines.shield.recheck import OldRule, Rechecked, recheck
 from surefoot.engines.shield.sketch import HIGHEST_INVARIANT, HIGHEST_RULE, read_sketch
 from surefoot.engines.shield.synthesis import Sought, Synthesis, synthesise
@@ -137,6 +137,8 @@ def make(
     if not found.branches:
         return Made(executed, system, found, False, f"no set was found: {found.trouble}", None, again)
     bounded = all(low is not None and high is not None for _, low, high in system.controls)
+    if bounded and system.motion is not None and len(found.branches) > 1 and not found.interrupted:
+        found = with_room_between(system, found, budget)
     plain: Policy = program(system, found)
     ways: list[tuple[Policy, dict[str, Any]]] = [(plain, evidence(found))]
     if bounded and system.controls:
