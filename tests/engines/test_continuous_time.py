@@ -14,13 +14,14 @@ from tests.engines.held import Floats, period, plant, ruled, unsafe
 
 from surefoot.certify.barrier.claim import about_sets, is_about_sets, sets_of
 from surefoot.certify.checker.check import check
-from surefoot.cli.commands.shield.made import make
+from surefoot.cli.commands.shield.made import make, shapes_for
 from surefoot.encode.barrier import System, polynomial_of, rules_of, system_of
 from surefoot.engines.barrier import Barrier
 from surefoot.engines.barrier.closed import closed_set
 from surefoot.engines.barrier.find import find
 from surefoot.engines.barrier.plane import plane
 from surefoot.engines.barrier.sampled import evaluated, sampled
+from surefoot.engines.barrier.search import search
 from surefoot.engines.shield.program import evidence, program, shielded, with_room_between
 from surefoot.engines.shield.synthesis import Branch, Synthesis
 from surefoot.errors import InvalidProblem, Unsupported
@@ -223,7 +224,7 @@ def test_what_is_proposed_may_lead_from_one_set_into_another() -> None:
         where = plane(system, rule.then, [(-Fraction(end), Fraction(end))], tested=True)
         barrier = find(where, [starts], 2, Fraction(99, 100), [(False, False)], Budget(30))
         assert barrier is not None
-        found = closed_set(where, barrier, [starts], [(False, False)], True, Budget(30))
+        found = closed_set(where, [barrier], [starts], [(False, False)], True, Budget(30))
         branches.append(Branch(rule.then, found))
     both = Synthesis(tuple(branches), ())
     answers = []
@@ -253,6 +254,11 @@ def test_what_does_not_fit_is_refused() -> None:
         asked(plant({"x": "-x"}, "0.1", "0 <= x <= 1", "x > 3", method="rk4"))
     with pytest.raises(Unsupported, match="no differential equation"):
         in_time(stays_safe("satellite"), "continuous")
+
+
+def test_polyhedra_are_for_steps() -> None:
+    system = system_of(plant(ROTATION, "0.02", SMALL, FAR))
+    assert "for steps" in str(search(system, (), shapes_for("polyhedron"), Budget(10)))
 
 
 def test_a_period_that_is_too_long_is_no_answer() -> None:

@@ -17,6 +17,7 @@ from surefoot.problem.term import Term
 from surefoot.work.budget import Budget
 
 ROOM = Fraction(11, 10)  # times what a state may be nearer to a limit than where it is seen
+NO_POLYHEDRON = "polyhedra are for steps of linear systems"
 DEFECTIVE, SLOW = 1e8, (Fraction(999, 1000), Fraction(995, 1000))
 FACTORS = (Fraction(99, 100), Fraction(95, 100), Fraction(999, 1000))  # where nothing better is known
 
@@ -37,7 +38,7 @@ def search(
             found = polyhedron(system, then, shape.rows, budget, tested=tested) if linear else None
             if isinstance(found, ClosedSet):
                 return found
-            trouble = found or ("the system is not linear" if len(shapes) == 1 else trouble)
+            trouble = found or (NO_POLYHEDRON if len(shapes) == 1 else trouble)
             continue
         known = known or factors(system, then)
         kind = f"of degree {shape}" if isinstance(shape, int) else "with the given monomials"

@@ -89,8 +89,8 @@ def with_room_between(system: System, found: Synthesis, budget: Budget) -> Synth
     periods = tuple(where.proposed for where in planes if where.proposed is not None)
     branches = []
     for where, branch in zip(planes, found.branches, strict=True):
-        term = branch.set.barrier
-        work = Obligations(replace(where, others=periods), term, where.of(term), branch.set.tested, budget)
+        roomy = replace(where, others=periods)
+        work = Obligations(roomy, branch.set.barrier, branch.set.tested, budget)
         try:
             proof = {**branch.set.proof, "unsafe": work.unsafe()}
             branches.append(replace(branch, set=replace(branch.set, proof=proof)))
