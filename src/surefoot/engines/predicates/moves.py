@@ -23,7 +23,18 @@ from surefoot.problem.environment import Bool, Int, Real
 from surefoot.problem.meaning.decision import action_of
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.problem.term import FALSE, TRUE, Apply, Const, Op, Term, Var, conjunction, free_names
+from surefoot.problem.term import (
+    FALSE,
+    TRUE,
+    Apply,
+    Const,
+    Op,
+    Term,
+    Var,
+    conjunction,
+    disjunction,
+    free_names,
+)
 
 Picks: TypeAlias = Mapping[str, Const]
 
@@ -102,8 +113,10 @@ def dynamics(problem: Problem) -> Dynamics:
     names = system.names_in(bad)
     violated = expand_scalar(bad, names)
     unclear = undefined(bad, names, {**system.layout.kinds, **system.decision_kinds})
+    if free_names(unclear) & set(outputs):
+        raise Unsupported("a quotient of network outputs is not covered by predicate abstraction")
     if free_names(violated) & set(outputs):
-        raise Unsupported("a condition about network outputs is not covered by predicate abstraction")
+        violated = _positive(violated, frozenset(outputs))
     trouble = [unclear, *([] if system.escape is None else [system.escape])]
     for constraint in system.constraints:
         _check_positive(constraint, frozenset(outputs))
@@ -207,6 +220,32 @@ class Fixing:
             self.kept.append(term)
             self.mentions[id(term)] = any(self.mentioned(a) for a in term.args)
         return self.mentions[id(term)]
+
+
+def _positive(term: Term, outputs: frozenset[str], sign: bool = True) -> Term:
+    """The same condition (or its negation) in which no comparison of outputs is negated.
+
+    Outputs are known up to rounding: of a comparison it is asked whether it may hold, and so of its opposite.
+    """
+    if not free_names(term) & outputs:
+        return term if sign else opposite(term)
+    match term:
+        case Apply(Op.NOT, (inner,)):
+            return _positive(inner, outputs, not sign)
+        case Apply(Op.AND | Op.OR as op, args):
+            parts = tuple(_positive(a, outputs, sign) for a in args)
+            return conjunction(parts) if (op is Op.AND) is sign else disjunction(parts)
+        case Apply(Op.IMPLIES, (left, right)):
+            return _positive(~left | right, outputs, sign)
+        case Apply(Op.ITE, (test, then, otherwise)):
+            return _positive((test & then) | (~test & otherwise), outputs, sign)
+        case Apply(Op.EQ, (left, right)):
+            return _positive((left <= right) & (right <= left), outputs, sign)
+        case Apply(Op.LE | Op.LT as op, (left, right)):
+            opposed = Op.LT if op is Op.LE else Op.LE
+            return term if sign else Apply(opposed, (right, left))
+        case _:
+            raise Unsupported("this use of network outputs is not covered by predicate abstraction")
 
 
 def _check_positive(term: Term, outputs: frozenset[str]) -> None:

@@ -167,6 +167,14 @@ def without(cube: Cube, names: Iterable[str]) -> Cube:
     return cube_of(kept)
 
 
+def in_rows(cube: Cube, names: Iterable[str]) -> Cube:
+    """Bounds of these names as comparisons: a box is about what a question is asked of, not about outputs."""
+    own = set(names)
+    bounds = Cube({n: e for n, e in cube.box.items() if n in own}, ())
+    kept = {n: e for n, e in cube.box.items() if n not in own}
+    return Cube(kept, tuple(dict.fromkeys((*cube.rows, *atoms_of(bounds)))))
+
+
 def located(dynamics: Dynamics, places: Mapping[str, int]) -> Cube:
     """The states with these locations."""
     return Cube({name: (Fraction(p), Fraction(p)) for name, p in places.items()}, ())
