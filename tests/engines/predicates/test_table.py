@@ -123,7 +123,7 @@ def test_objections() -> None:
     assert Predicates().objection(problem) is None
     bounded = replace(problem, property=Never(CRASHED, 3))
     assert "any length" in str(Predicates().objection(bounded))
-    outputs = replace(problem, property=Never(parse_term("output[0] > 3")))
+    outputs = replace(problem, property=Never(parse_term("1 / output[0] > 3")))
     assert "network outputs" in str(Predicates().objection(outputs))
     assert "`z`" in str(Predicates((parse_term("z <= 3"),)).objection(problem))
 
