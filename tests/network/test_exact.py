@@ -64,6 +64,22 @@ def test_dyadic_is_exact(numbers: list[float]) -> None:
     assert [Fraction(int(n), 2**exponent) for n in whole] == [Fraction(x) for x in numbers]
 
 
+@pytest.mark.parametrize("places", [37, 38, 39, 40, 100])
+def test_dyadic_of_numbers_far_apart(places: int) -> None:
+    numbers = [float(2**24 - 1), -float(2**24 - 1) / 2**places, 0.0]
+    whole, exponent = dyadic(frozen(numbers))
+    assert [Fraction(int(n), 2**exponent) for n in whole] == [Fraction(x) for x in numbers]
+
+
+def test_inputs_that_are_zero_count_for_nothing() -> None:
+    network = dense([([[1.0, 3.0], [-1.0, 2.0]], [0.5, -4.0]), ([[2.0, 7.0]], [0.25])])
+    assert exact_outputs(network, [Fraction(0), THIRD]) == [Fraction(13, 4)]
+    assert exact_outputs(network, [Fraction(0), Fraction(0)]) == [Fraction(5, 4)]
+    endless = Network(1, (Affine(0, frozen([[np.inf]]), frozen([0.0])),))
+    with pytest.raises(InvalidProblem, match="finite"):
+        exact_outputs(endless, [Fraction(0)])
+
+
 def random_network(seed: int, *widths: int) -> Network:
     generator = np.random.default_rng(seed)
     shapes = zip(widths[1:], widths, strict=False)

@@ -61,8 +61,10 @@ def test_a_part_that_is_not_looked_at_may_be_undefined() -> None:
 def test_float32_quantities_take_float32_numbers_only() -> None:
     query = Query((Quantity("x", Real(float32=True)),), ())
     assert satisfies(query, {"x": Fraction(1, 3)}) == "`x` = 1/3 is not a float32 number"
-    assert satisfies(query, {"x": Fraction(10) ** 50}) is not None
-    assert satisfies(query, {"x": Fraction(3, 2**20)}) is None
+    for value in (Fraction(10) ** 50, Fraction(10) ** 400, Fraction(1, 2**150), 2**24 + 1, Fraction(0.1)):
+        assert satisfies(query, {"x": value}) == f"`x` = {value} is not a float32 number"
+    for value in (Fraction(3, 2**20), Fraction(1, 2**149), 0, -(2**24), Fraction(2**128 - 2**104)):
+        assert satisfies(query, {"x": value}) is None
 
 
 def test_a_network_that_divides_by_zero_has_no_outputs() -> None:

@@ -31,6 +31,8 @@ from surefoot.problem.network import (
     Shape,
 )
 
+_ROOM = 62 - 24  # places by which a mantissa can be moved within 64 bits
+
 
 @dataclass(frozen=True, slots=True)
 class _Scaled:
@@ -93,16 +95,20 @@ def dyadic(array: Array32) -> tuple[np.ndarray[tuple[int, ...], np.dtype[np.obje
     shifts = exponents.astype(np.int64) - 24
     used = shifts[whole != 0]
     exponent = max(0, -int(used.min())) if used.size else 0
-    places = np.where(whole == 0, 0, shifts + exponent).astype(object)
-    return np.left_shift(whole.astype(object), places), exponent
+    places = np.where(whole == 0, 0, shifts + exponent)
+    if places.max(initial=0) <= _ROOM:
+        return np.left_shift(whole, places).astype(object), exponent
+    return np.left_shift(whole.astype(object), places.astype(object)), exponent
 
 
 def _affine(x: _Scaled, weights: Array32, bias: Array32) -> _Scaled:
-    rows, weight_exponent = dyadic(weights)
+    if not np.isfinite(weights).all():
+        raise InvalidProblem("the network has a weight that is not a finite number")
+    counts = [j for j, n in enumerate(x.numerators) if n]  # after a ReLU many are zero
+    rows, weight_exponent = dyadic(weights[:, counts])
     constants, bias_exponent = dyadic(bias)
-    products = (
-        rows @ np.array(x.numerators, dtype=object) if x.numerators else np.zeros(len(bias), dtype=object)
-    )
+    some = np.array([x.numerators[j] for j in counts], dtype=object)
+    products = rows @ some if counts else np.zeros(len(bias), dtype=object)
     exponent = max(weight_exponent, bias_exponent)
     up, factor = 1 << (exponent - weight_exponent), x.denominator << (exponent - bias_exponent)
     numerators = [int(p) * up + int(c) * factor for p, c in zip(products, constants, strict=True)]

@@ -7,14 +7,16 @@ under the assignment (an index out of range where it is looked at, a division by
 from __future__ import annotations
 
 from fractions import Fraction
-from math import isfinite
+
+import numpy as np
 
 from surefoot.network.exact import exact_outputs
 from surefoot.problem.environment import Bool, Int, Real
 from surefoot.problem.meaning.evaluate import Undefined, evaluate
-from surefoot.problem.meaning.inference import round_to_float32
 from surefoot.problem.show import show
 from surefoot.query.query import Assignment, NetworkCall, Quantity, Query
+
+_LARGEST = float(np.finfo(np.float32).max)
 
 
 def satisfies(query: Query, assignment: Assignment) -> str | None:
@@ -54,8 +56,11 @@ def _within(quantity: Quantity, assignment: Assignment) -> str | None:
 
 
 def _is_float32(value: int | Fraction) -> bool:
-    near = float(round_to_float32(value))
-    return isfinite(near) and Fraction(near) == value
+    try:
+        near = float(value)
+    except OverflowError:
+        return False
+    return abs(near) <= _LARGEST and float(np.float32(near)) == near and Fraction(near) == value
 
 
 def _plain(value: bool | int | Fraction) -> bool | int | Fraction:
