@@ -149,10 +149,10 @@ def asked(made: Made, policy: Policy | None) -> tuple[Floats, Floats]:
     return np.concatenate(rows), np.concatenate(wanted)
 
 
-def in_turns(works: Mapping[str, Work], rounds: int = ROUNDS) -> dict[str, float]:
+def in_turns(works: Mapping[str, Work]) -> dict[str, float]:
     """Of each, the least nanoseconds for one of the states."""
     least = dict.fromkeys(works, float("inf"))
-    for _ in range(rounds):
+    for _ in range(ROUNDS):
         for name, work in works.items():
             began = process_time()
             work()
