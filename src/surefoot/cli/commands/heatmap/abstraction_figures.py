@@ -17,7 +17,7 @@ from surefoot.engines.predicates.configurations import CONFIGURATIONS
 from surefoot.errors import InvalidProblem, did_you_mean
 from surefoot.report.lines import Line, LinePanel, lines_svg
 from surefoot.studies.figures import Checked, Claim, judged, read_claims
-from surefoot.studies.racetrack.abstraction import ABSTRACTIONS, SAMPLE, AbstractionFigure, Instance
+from surefoot.studies.racetrack.abstraction import ABSTRACTIONS, AbstractionFigure, Instance
 from surefoot.studies.racetrack.abstraction_runs import DEFAULT, MEASURES, PAPER, Run, known_figures, run
 
 
@@ -33,10 +33,10 @@ class Making:
 
     def wanted(self, figure: AbstractionFigure, several: Sequence[str]) -> list[tuple[Instance, str]]:
         """The runs: first those of the default, then instance by instance those of the others."""
-        own = figure.outline() if self.sample else figure.instances
-        few = [i for i in SAMPLE if i in figure.instances] if self.sample else figure.instances
         others = [c for c in several if c != DEFAULT]
-        return [(i, DEFAULT) for i in own] + [(i, c) for i in few[:: self.every] for c in others]
+        few = (figure.sample() if self.sample else figure.instances)[:: self.every] if others else ()
+        own = dict.fromkeys((*figure.outline(), *few)) if self.sample else figure.instances
+        return [(i, DEFAULT) for i in own] + [(i, c) for i in few for c in others]
 
 
 @dataclass(frozen=True, slots=True)
