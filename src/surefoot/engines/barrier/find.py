@@ -16,11 +16,11 @@ from typing import TypeAlias
 
 import numpy as np
 
-from surefoot.encode.barrier import conjunctions
+from surefoot.encode.barrier import conjunctions, polynomial_of
 from surefoot.engines.barrier.plane import Plane, Range
 from surefoot.engines.barrier.sampled import Floats, evaluated
-from surefoot.query.polynomial import Monomial, Polynomial, constant, monomials
-from surefoot.solve.sos import Condition, fit
+from surefoot.query.polynomial import Monomial, Polynomial, constant, monomials, variable
+from surefoot.solve.sos import Condition, fit, mirrored, orthogonal, parity, span, symmetries, without_images
 from surefoot.work.budget import Budget
 
 Template: TypeAlias = int | tuple[Monomial, ...]  # a degree, or the monomials of the system's variables
@@ -74,11 +74,14 @@ def find(
     plain = _basis(where, shape)
     signs = _signs(where, plain)
     basis = [*plain, *(part.times(Fraction(-1)) for part in plain)] if signs else plain
-    conditions = [_start(where, basis, starts), *signs]
-    conditions += [_positive(where, basis, extra) for extra in _outside(where, reached)]
+    # What the network visits need not be symmetric.
+    changed = [] if signs or wished is not None else _mirrors(where, basis, starts, reached)
+    basis = [part for part in basis if all(mirrored(part, one) == part for one in changed)]
+    conditions = [*_fixed(where, basis, starts, reached), *signs]
     conditions += _steps(where, basis, factor, reached, budget)
     if budget.spent():
         return None
+    conditions = without_images(conditions, changed) if changed else conditions
     rows = None if wished is None else np.column_stack([evaluated(part, wished) for part in basis])
     found = fit(conditions, len(basis), budget, rows)
     if found is None:
@@ -87,6 +90,39 @@ def find(
     for part, coefficient in zip(basis, found, strict=True):
         total = total + part.times(coefficient)
     return total
+
+
+def _fixed(
+    where: Plane, basis: Sequence[Polynomial], starts: Sequence[Range], reached: Sequence[tuple[bool, bool]]
+) -> list[Condition]:
+    """All conditions but those about a step."""
+    outside = [_positive(where, basis, extra) for extra in _outside(where, reached)]
+    return [_start(where, basis, starts), *outside]
+
+
+def _mirrors(
+    where: Plane, basis: Sequence[Polynomial], starts: Sequence[Range], reached: Sequence[tuple[bool, bool]]
+) -> list[int]:
+    """Variables, as bits, that may change their signs together in plant, rule and all conditions."""
+    system, total = where.system, where.size + len(where.system.controls)
+    names = {
+        name: Polynomial({(*m, *((0,) * len(system.controls))): c for m, c in p.terms.items()})
+        for name, p in where.names().items()
+    }
+    names |= {name: variable(where.size + i, total) for i, (name, _, _) in enumerate(system.controls)}
+    sums: set[int] = set()
+    for i, (term, (centre, _)) in enumerate(zip(system.next, where.units, strict=False)):
+        moved = polynomial_of(term, names, total, system.rounded) - constant(centre, total)
+        sums |= {parity(m) ^ (1 << i) for m in moved.terms}
+    for j, then in enumerate(where.then):
+        sums |= {parity(m) ^ (1 << (where.size + j)) for m in where.of(then).terms}
+    candidates = {signs & ((1 << where.size) - 1) for signs in orthogonal(span(sums), total)} - {0}
+    if not candidates:
+        return []
+    one = {0: constant(1, where.size)}
+    steps = [Condition(constant(0, where.size), one, *about, where.everything)
+             for _, about in _cases(where, reached)]  # fmt: skip
+    return symmetries(sorted(candidates), basis, [*_fixed(where, basis, starts, reached), *steps])
 
 
 def _basis(where: Plane, shape: Template) -> list[Polynomial]:
@@ -188,9 +224,8 @@ def _steps(
 ) -> list[Condition]:
     """B(next) <= factor * B on the domain, for every disturbance and every case of the controls."""
     found = []
-    count, disturbed = len(where.domain), where.disturbed()
     drifts = _drifts(where, basis)
-    for controls, constraints in where.modes(reached):
+    for controls, about in _cases(where, reached):
         following = [
             (value - constant(centre, where.size)).times(1 / unit)
             for value, (centre, unit) in zip(where.following(controls), where.units, strict=False)
@@ -202,12 +237,20 @@ def _steps(
                 return []
             after = part.replaced([*following, *rest], where.size) + constant(drifts[k], where.size)
             linear[k] = part.times(factor) - after
-        inside = (*where.within(where.domain), *disturbed, *constraints)
+        found.append(Condition(constant(0, where.size), linear, *about, where.everything))
+    return found
+
+
+def _cases(
+    where: Plane, reached: Sequence[tuple[bool, bool]]
+) -> Iterator[tuple[list[Polynomial], tuple[tuple[Polynomial, ...], tuple[tuple[int, ...], ...]]]]:
+    """Values of the controls, and the constraints of a step with the products of them that are used."""
+    count, disturbed = len(where.domain), where.disturbed()
+    for controls, constraints in where.modes(reached):
         first = 2 * count + len(disturbed)
         products = (
             *pairs(count),
             *pairs(len(where.system.disturbances), 2 * count),
             *((first + i,) for i in range(len(constraints))),
         )
-        found.append(Condition(constant(0, where.size), linear, inside, products, where.everything))
-    return found
+        yield controls, ((*where.within(where.domain), *disturbed, *constraints), products)

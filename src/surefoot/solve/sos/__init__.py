@@ -1,7 +1,21 @@
 """Polynomials that are nowhere negative, by sums of squares: found in floats (Clarabel), made exact."""
 
 from surefoot.query.polynomial import Polynomial
+from surefoot.solve.sos.condition import Condition
 from surefoot.solve.sos.exact import Summand, prove
-from surefoot.solve.sos.template import Condition, fit
+from surefoot.solve.sos.symmetry import mirrored, orthogonal, parity, span, symmetries, without_images
+from surefoot.solve.sos.template import fit
 
-__all__ = ["Condition", "Polynomial", "Summand", "fit", "prove"]
+__all__ = [
+    "Condition",
+    "Polynomial",
+    "Summand",
+    "fit",
+    "mirrored",
+    "orthogonal",
+    "parity",
+    "prove",
+    "span",
+    "symmetries",
+    "without_images",
+]

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from surefoot.query.polynomial import Monomial, Polynomial, constant, monomials
 from surefoot.solve.sos.program import Block, Identity, solve
+from surefoot.solve.sos.symmetry import occurring_parities, together
 from surefoot.work.budget import Budget
 
 Rows = tuple[tuple[Fraction, ...], ...]  # of a symmetric matrix, up to the diagonal
@@ -31,19 +32,30 @@ class Summand:
 
 
 def blocks(
-    degree: int, constraints: Sequence[Polynomial], products: Iterable[tuple[int, ...]], over: Sequence[int]
+    degree: int,
+    constraints: Sequence[Polynomial],
+    products: Iterable[tuple[int, ...]],
+    over: Sequence[int],
+    others: Iterable[Polynomial] = (),
 ) -> list[tuple[tuple[int, ...], Block]]:
-    """A block for 1 and for each product of constraints that is not above the degree."""
+    """Blocks for 1 and for each product of constraints that is not above the degree.
+
+    `others`: the polynomials on the other side; where they and the products allow it a block falls apart.
+    """
     total = len(next(iter(constraints[0].terms))) if constraints else len(over)
-    found = []
+    factors = []
     for of in ((), *products):
         factor = constant(1, total)
         for index in of:
             factor = factor * constraints[index]
         if factor.degree <= degree:
-            basis = tuple(monomials(over, total, (degree - factor.degree) // 2))
-            found.append((of, Block(basis, factor)))
-    return found
+            factors.append((of, factor))
+    occurring = occurring_parities([*others, *(factor for _, factor in factors)])
+    return [
+        (of, Block(group, factor))
+        for of, factor in factors
+        for group in together(monomials(over, total, (degree - factor.degree) // 2), occurring)
+    ]
 
 
 def prove(
@@ -56,22 +68,25 @@ def prove(
 ) -> tuple[Summand, ...] | None:
     """wanted >= 0 where all constraints are; only the named products of constraints are used."""
     highest = max(wanted.degree, *(c.degree for c in constraints)) if degree is None else degree
-    parts = blocks(highest + highest % 2, constraints, products, variables)
+    parts = blocks(highest + highest % 2, constraints, products, variables, [wanted])
+    main = sum(of == () for of, _ in parts)  # they come first
     solution = solve([Identity(wanted, {}, tuple(b for _, b in parts))], 0, budget)
     if solution is None:
         return None
     summands: list[Summand] = []
     rest = wanted
-    for (of, block), gram in list(zip(parts, solution.grams[0], strict=True))[1:]:
+    for (of, block), gram in list(zip(parts, solution.grams[0], strict=True))[main:]:
         rows = _rounded(gram)
         if not is_semidefinite(rows):
             return None
         summands.append(Summand(of, block.basis, rows))
         rest = rest - block.factor * square(block.basis, rows)
-    main = _completed(rest, parts[0][1].basis, _rounded(solution.grams[0][0]))
-    if main is None or not is_semidefinite(main):
+    bases = [block.basis for _, block in parts[:main]]
+    completed = _completed(rest, bases, [_rounded(gram) for gram in solution.grams[0][:main]])
+    if completed is None or not all(map(is_semidefinite, completed)):
         return None
-    return (Summand((), parts[0][1].basis, main), *summands)
+    own = (Summand((), basis, rows) for basis, rows in zip(bases, completed, strict=True))
+    return (*own, *summands)
 
 
 def _rounded(gram: NDArray[np.float64]) -> Rows:
@@ -90,22 +105,26 @@ def square(basis: Sequence[Monomial], rows: Rows) -> Polynomial:
     return Polynomial({m: c for m, c in found.items() if c})
 
 
-def _completed(wanted: Polynomial, basis: Sequence[Monomial], rows: Rows) -> Rows | None:
-    """The matrix changed so that its polynomial is the wanted one; None: a monomial has no place in it."""
-    missing = wanted - square(basis, rows)
-    places: dict[Monomial, list[tuple[int, int]]] = {}
-    for i in range(len(basis)):
-        for j in range(i + 1):
-            places.setdefault(tuple(map(int.__add__, basis[i], basis[j])), []).append((i, j))
-    matrix = [list(row) for row in rows]
+def _completed(
+    wanted: Polynomial, bases: Sequence[Sequence[Monomial]], several: Sequence[Rows]
+) -> list[Rows] | None:
+    """The matrices changed so that their sum is the wanted one; None: a monomial has no place in them."""
+    missing = wanted
+    places: dict[Monomial, list[tuple[int, int, int]]] = {}
+    for k, (basis, rows) in enumerate(zip(bases, several, strict=True)):
+        missing = missing - square(basis, rows)
+        for i in range(len(basis)):
+            for j in range(i + 1):
+                places.setdefault(tuple(map(int.__add__, basis[i], basis[j])), []).append((k, i, j))
+    matrices = [[list(row) for row in rows] for rows in several]
     for monomial, value in missing.terms.items():
         if monomial not in places:
             return None
         shares = places[monomial]
-        count = sum(1 if i == j else 2 for i, j in shares)
-        for i, j in shares:
-            matrix[i][j] += value / count
-    return tuple(tuple(row) for row in matrix)
+        count = sum(1 if i == j else 2 for _, i, j in shares)
+        for k, i, j in shares:
+            matrices[k][i][j] += value / count
+    return [tuple(tuple(row) for row in matrix) for matrix in matrices]
 
 
 def is_semidefinite(rows: Rows) -> bool:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.query.polynomial import Polynomial
+from surefoot.solve.sos.condition import Condition
 from surefoot.solve.sos.exact import blocks
 from surefoot.solve.sos.program import Identity, Wish, solve
 from surefoot.work.budget import Budget
@@ -17,17 +16,6 @@ from surefoot.work.budget import Budget
 BITS = 40
 ROOM = 1e-2  # by which wished rows should be negative
 KEPT = 0.02  # of the largest margin, for a wish
-
-
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """fixed + sum of coefficient k times linear[k] >= 0 wherever the constraints are."""
-
-    fixed: Polynomial
-    linear: Mapping[int, Polynomial]
-    constraints: tuple[Polynomial, ...]
-    products: tuple[tuple[int, ...], ...]
-    variables: tuple[int, ...]
 
 
 def fit(
@@ -45,7 +33,13 @@ def fit(
     for condition in conditions:
         involved = (condition.fixed, *condition.linear.values(), *condition.constraints)
         highest = max(p.degree for p in involved)
-        parts = blocks(highest + highest % 2, condition.constraints, condition.products, condition.variables)
+        parts = blocks(
+            highest + highest % 2,
+            condition.constraints,
+            condition.products,
+            condition.variables,
+            (condition.fixed, *condition.linear.values()),
+        )
         identities.append(Identity(condition.fixed, condition.linear, tuple(b for _, b in parts)))
     solution = solve(identities, coefficients, budget)
     if solution is None or solution.margin <= 0:
