@@ -144,6 +144,14 @@ def test_what_leaves_too_little_room_is_refused(
     assert not accepted(data)
 
 
+@pytest.mark.parametrize("wrong", [0, 1 << 50000, [1 << 50000]], ids=["0", "long", "list"])
+def test_a_wrong_integer_is_told_however_long_it_is(shown: dict[str, Any], wrong: Any) -> None:
+    data = copy.deepcopy(shown)
+    data["sets"][0]["start"][0] = [{"of": [], "basis": [[0, 0]], "gram": [[1]], "over": wrong}]
+    with pytest.raises(BadCertificate, match="over: not an integer"):
+        check(data)
+
+
 def test_a_remainder_is_not_believed(shown: dict[str, Any]) -> None:
     """No margin at all, with every proof of a step made for that: what is refused is the margin itself."""
     data = copy.deepcopy(shown)

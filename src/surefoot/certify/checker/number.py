@@ -42,32 +42,40 @@ def ratio(data: object, what: str) -> tuple[int, int]:
                 return int(match[1]), below
         elif (match := _DECIMAL.fullmatch(data)) and abs(int(match[1] or 0)) <= EXPONENT:
             return Fraction(data).as_integer_ratio()
-    raise BadCertificate(f"{what}: not a number of this format: {str(data)[:40]}")
+    raise BadCertificate(f"{what}: not a number of this format: {_short(data)}")
+
+
+def _short(data: object) -> str:
+    """The beginning of something unexpected; Python does not write integers of thousands of digits."""
+    try:
+        return str(data)[:40]
+    except ValueError:
+        return "too long to be shown"
 
 
 def integer(data: object, least: int, most: int, what: str) -> int:
     """A JSON integer of this range; true and false are none."""
     if type(data) is not int or not least <= data <= most:
-        raise BadCertificate(f"{what}: not an integer from {least} to {most}: {str(data)[:40]}")
+        raise BadCertificate(f"{what}: not an integer from {least} to {_short(most)}: {_short(data)}")
     return data
 
 
 def items(data: object, what: str) -> list[Any]:
     if type(data) is not list:
-        raise BadCertificate(f"{what}: not a list: {str(data)[:40]}")
+        raise BadCertificate(f"{what}: not a list: {_short(data)}")
     return data
 
 
 def text(data: object, what: str, most: int = LENGTH) -> str:
     if type(data) is not str or len(data) > most:
-        raise BadCertificate(f"{what}: not a string of at most {most} characters: {str(data)[:40]}")
+        raise BadCertificate(f"{what}: not a string of at most {most} characters: {_short(data)}")
     return data
 
 
 def record(data: object, needed: frozenset[str], allowed: frozenset[str], what: str) -> dict[str, Any]:
     """An object with all of the needed keys and no other than those allowed."""
     if type(data) is not dict:
-        raise BadCertificate(f"{what}: not an object: {str(data)[:40]}")
+        raise BadCertificate(f"{what}: not an object: {_short(data)}")
     missing, unknown = needed - data.keys(), data.keys() - needed - allowed
     if missing or unknown:
         names = ", ".join(sorted(str(k)[:40] for k in missing or unknown))
