@@ -1,9 +1,10 @@
 """The sizes that PlaJA's regression tests expect of policy predicate abstraction, beside those found here.
 
-    python -m benchmarks.plaja FOLDER
+    python -m benchmarks.plaja FOLDER [--eight]
 
 FOLDER holds PlaJA's test instances. Every question is asked with the predicates of its file, unrefined;
-transitions are counted once for each pair of abstract states, as there. Exit 1 if a number differs.
+transitions are counted once for each pair of abstract states, as there. `--eight` adds the instance of eight
+blocks, which takes some minutes. Exit 1 if a number differs.
 """
 
 from __future__ import annotations
@@ -30,18 +31,30 @@ SIX = (
     f"{BLOCKS}/{ASKED}/blocksworld_6_5/compact_starts_cost_predicates_afterwards/learned_cost05_non_terminal/"
     "pa_compact_starts_cost_predicates_afterwards_blocksworld_6_5_32_32.jani",
 )
-# Of ppa_blocks_6_cost, by the number of predicates: starts, reachable states, transitions, unsafe states.
-EXPECTED = {43: (171, 433, 1005, 0), 49: (202, 349, 738, 0)}
+EIGHT = (
+    f"{BLOCKS}/models/cost05/blocksworld_8_7.jani",
+    f"{BLOCKS}/{ASKED}/blocksworld_8_7/compact_starts_cost_predicates_afterwards/learned_no_cost/"
+    "pa_compact_starts_cost_predicates_afterwards_blocksworld_8_7_16_16.jani",
+)
+# Of ppa_blocks_6_cost and ppa_blocks_8_no_cost, by the number of predicates: starts, reachable states,
+# transitions, unsafe states.
+EXPECTED = {43: (171, 433, 1005, 0), 49: (202, 349, 738, 0), 81: (4139, 6569, 13138, 0)}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("folder", type=Path, help="with PlaJA's test instances")
-    parser.add_argument("--seconds", type=float, default=600.0, help="for one question")
+    parser.add_argument("--eight", action="store_true", help="eight blocks as well")
+    parser.add_argument("--seconds", type=float, default=3600.0, help="for one question")
     given = parser.parse_args(arguments)
     differ = 0
+    asked = [
+        question
+        for files in ((SIX, EIGHT) if given.eight else (SIX,))
+        for question in read_questions(*(given.folder / part for part in files)).values()
+    ]
     print("predicates  expected (starts, reachable, transitions, unsafe)  found  CPU seconds")
-    for question in read_questions(*(given.folder / part for part in SIX)).values():
+    for question in asked:
         begun = time.process_time()
         found = sizes(question, given.seconds)
         expected = EXPECTED[len(question.predicates)]
