@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.engines.held import plant
 
 from surefoot.certify.barrier.claim import about_sets, is_about_sets
 from surefoot.certify.checker.check import check
@@ -108,6 +109,16 @@ def test_starts_that_no_rule_can_save_stay_open() -> None:
     weak = discretise(stays_upright(strongest_action=Fraction(1, 100), degrees=25))[0]
     open_parts = synthesise(system_of(weak), Sought(), (2,), Budget(4))
     assert open_parts.covered_share(system_of(weak).initial) < 1
+
+
+@pytest.mark.parametrize("gust", [None, "0.1"])
+def test_without_controls_nothing_is_found_where_nothing_is_safe(gust: str | None) -> None:
+    rates = {"x": "x" if gust is None else "x + d"}
+    alone = plant(rates, "0.1", "-0.5 <= x <= 0.5", "x > 1 or x < -1", gust=gust, continuous=False)
+    system = system_of(discretise(alone)[0])
+    found = synthesise(system, Sought(), (2,), Budget(2))
+    assert not found.branches
+    assert found.covered_share(system.initial) == 0
 
 
 def test_a_part_of_the_starts_is_certified_as_a_part(found: Synthesis) -> None:

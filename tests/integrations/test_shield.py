@@ -63,6 +63,26 @@ def test_misuse_is_refused() -> None:
     discrete.action_space = gymnasium.spaces.Discrete(2)
     with pytest.raises(TypeError, match="Box"):
         Shielded(discrete, guard)
+    whole = Line()
+    whole.action_space = gymnasium.spaces.Box(-1, 1, (1,), np.int64)
+    with pytest.raises(TypeError, match="floats, not int64"):  # -0.05 would become 0
+        Shielded(whole, guard)
+
+
+def test_the_shield_sees_what_the_action_space_makes_of_a_proposal() -> None:
+    """0.3 is permitted, its float32 is not; what is told is what was done."""
+
+    def strict(_: Sequence[float], proposed: Sequence[float]) -> tuple[tuple[float, ...], int]:
+        return (tuple(proposed), 0) if proposed[0] <= 0.3 else ((0.1,), 1)
+
+    line = Line()
+    line.action_space = gymnasium.spaces.Box(-1.0, 1.0, (1,), np.float32)
+    env = Shielded(line, strict)
+    env.reset()
+    for action in (np.array([0.3]), [0.3], np.float32([0.3])):
+        told = env.step(action)[4]["shield"]
+        assert (told["applied"], told["intervened"]) == ((float(np.float32(0.1)),), 1)
+    assert env.step(np.float32([0.25]))[4]["shield"]["intervened"] == 0
 
 
 class Corridor(gymnasium.Env):  # type: ignore[misc]

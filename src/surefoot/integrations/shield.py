@@ -7,7 +7,8 @@ The environment's observation has to be the state of the model, or `state_of` ma
 has `shield`: proposed and applied action, whether the shield intervened (0, 1; 2: the state was in no safe
 set), and counters of the episode. A learner that stores what it proposed trains on something that was not
 done where the shield intervened: `info["shield"]["applied"]` is what was done. The proof is about float64:
-an action space of float32 rounds what the program says, which no proof knows of.
+an action space of float32 rounds what the program says, which no proof knows of; what is proposed is rounded
+before the shield looks at it.
 """
 
 from __future__ import annotations
@@ -90,17 +91,22 @@ class Shielded(_Watched):
         super().__init__(env, state_of)
         if not isinstance(env.action_space, gymnasium.spaces.Box):
             raise TypeError("a shield of controls needs an action space that is a Box")
+        if not np.issubdtype(env.action_space.dtype, np.floating):
+            raise TypeError(
+                f"a shield of controls needs actions that are floats, not {env.action_space.dtype}"
+            )
         self.decide = step
         self.dtype, self.shape = env.action_space.dtype, env.action_space.shape
         self.flat = len(self.shape) == 1
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
         """Apply the action, or what the shield puts in its place."""
-        plain = type(action) is _ARRAY and action.ndim == 1
-        proposed = tuple(action.tolist() if plain else _numbers(action))
+        plain = type(action) is _ARRAY and action.ndim == 1 and action.dtype is self.dtype
+        proposed = tuple(action.tolist() if plain else _numbers(np.asarray(action, self.dtype)))
         values, intervened = self.decide(self.state or self.known(), proposed)
-        if not (plain and self.flat and values == proposed and action.dtype is self.dtype):
+        if not (plain and self.flat and values == proposed):
             action = np.array(values, self.dtype)
+            values = tuple(action.tolist())  # what a float32 makes of them
             if not self.flat:
                 action = action.reshape(self.shape)
         return self.stepped(action, proposed, values, intervened)

@@ -51,9 +51,10 @@ class Linear:
 
 
 def linear_of(system: System) -> Linear | None:
-    """None: the system is not linear, or it is disturbed."""
+    """None: the system is not linear, or it is disturbed, or nothing controls it."""
     maps = sampled(system, tuple(Const(0) for _ in system.controls)).next
-    if system.disturbances or any(sum(m) > 1 for polynomial in maps for m in polynomial.terms):
+    straight = all(sum(m) <= 1 for polynomial in maps for m in polynomial.terms)
+    if not system.controls or system.disturbances or not straight:
         return None
     ends = [
         [-np.inf if low is None else float(low), np.inf if high is None else float(high)]

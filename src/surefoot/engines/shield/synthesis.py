@@ -286,7 +286,7 @@ def _searched(
 ) -> Iterator[Candidate]:
     """What Algorithm 1's random search makes of the best rule, and of those that were given."""
     price = sought.price(system, part)
-    for rule in (*made()[:1], *sought.warm):
+    for rule in (*made()[:1], *sought.warm) if system.controls else ():
         if not budget.spent() and not fails(system, better := improved(rule, price, budget), part):
             yield better
 
