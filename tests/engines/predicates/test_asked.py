@@ -12,7 +12,7 @@ from tests.laws.contradictions import answer
 
 from surefoot.certify.replay import replay
 from surefoot.engines.predicates import Predicates
-from surefoot.engines.predicates.asked.cubes import cubes
+from surefoot.engines.predicates.asked.conditions import cubes
 from surefoot.engines.predicates.tabulated.table import OutOfTime
 from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
 from surefoot.problem.problem import Problem

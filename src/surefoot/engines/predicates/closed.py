@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from surefoot.engines.predicates.asked.cubes import EVERYTHING, Cube, cubes, meet
+from surefoot.engines.predicates.asked.conditions import cubes
+from surefoot.engines.predicates.asked.cubes import EVERYTHING, Cube, meet
 from surefoot.engines.predicates.moves import Dynamics
 from surefoot.errors import Unsupported
 from surefoot.problem.names import location_name

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import product
 
-from surefoot.engines.predicates.asked.cubes import Cube, cubes, meet
+from surefoot.engines.predicates.asked.conditions import cubes
+from surefoot.engines.predicates.asked.cubes import Cube, meet
 from surefoot.engines.predicates.asked.expansion import Expansion, Key
 from surefoot.engines.predicates.asked.foreign import Answerers, Point, refusal
 from surefoot.engines.predicates.asked.space import space

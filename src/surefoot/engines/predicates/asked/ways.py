@@ -8,19 +8,15 @@ from fractions import Fraction
 from math import gcd, lcm
 
 from surefoot.encode.interval import Kinds
+from surefoot.engines.predicates.asked.conditions import FEW, cubes, formula, numbers, of_formula
 from surefoot.engines.predicates.asked.cubes import (
-    FEW,
     MOST,
     Cube,
     atoms_of,
     composed,
     cube_of,
-    cubes,
-    formula,
     joined,
     meet,
-    numbers,
-    of_formula,
     whole_names,
 )
 from surefoot.engines.predicates.asked.foreign import Point
