@@ -13,12 +13,15 @@ from tests.engines.held import plant
 
 from surefoot.certify.barrier.claim import about_sets, is_about_sets
 from surefoot.certify.checker.check import check
+from surefoot.cli.commands.shield.made import make
+from surefoot.compile.batch import BatchGuard
 from surefoot.encode.barrier import system_of
 from surefoot.engines.barrier.closed import covering
 from surefoot.engines.barrier.plane import plane
 from surefoot.engines.shield.program import evidence, program, shielded
 from surefoot.engines.shield.synthesis import Sought, Synthesis, synthesise
 from surefoot.errors import Unsupported
+from surefoot.problem.environment import Choice, Real
 from surefoot.problem.meaning.decision import decide
 from surefoot.problem.meaning.evaluate import evaluate
 from surefoot.problem.policy import OraclePolicy
@@ -31,6 +34,7 @@ from surefoot.work.budget import Budget
 
 PROBLEM = discretise(stays_upright(disturbance=Fraction(1, 10)))[0]
 SYSTEM = system_of(PROBLEM)
+SMALL = "-0.3 <= x <= 0.3 and -0.3 <= v <= 0.3"
 
 
 @pytest.fixture(scope="module")
@@ -109,6 +113,44 @@ def test_starts_that_no_rule_can_save_stay_open() -> None:
     weak = discretise(stays_upright(strongest_action=Fraction(1, 100), degrees=25))[0]
     open_parts = synthesise(system_of(weak), Sought(), (2,), Budget(4))
     assert open_parts.covered_share(system_of(weak).initial) < 1
+
+
+def lopsided(low: str, high: str) -> Problem:
+    """A disturbance whose middle is no double."""
+    rates = {"x": "u0 - x + d", "v": "x - v"}
+    one = plant(
+        rates, "0.1", SMALL, "x > 1 or x < -1 or v > 1", rule=("0",), limit="1", gust="1", continuous=False
+    )
+    problem = discretise(one)[0]
+    (component,) = problem.environment.components
+    (edge,) = component.edges
+    changed = replace(edge, chosen=(Choice("d", Real(Fraction(low), Fraction(high))),))
+    components = (replace(component, edges=(changed,)),)
+    return replace(problem, environment=replace(problem.environment, components=components))
+
+
+@pytest.mark.parametrize("ends", [("0", "0.3"), ("-0.1", "0.35")])
+def test_the_middle_of_a_disturbance_need_not_be_a_double(ends: tuple[str, str]) -> None:
+    made = make(lopsided(*ends), (2,), Budget(30))
+    ((low, high),) = (r for _, r in made.system.disturbances)
+    assert Fraction(float((low + high) / 2)) != (low + high) / 2
+    assert made.accepted, made.reason
+    assert "whatever is proposed" in made.reason
+    guard, generator = BatchGuard(made.guard()), np.random.default_rng(0)
+    states, intervened = generator.uniform(-0.3, 0.3, (400, 2)), set[int]()
+    for _ in range(80):
+        proposed = generator.choice([-1.0, 1.0], (400, 1))
+        done = guard.step(states, proposed)
+        intervened |= set(done.intervened.tolist())
+        noise = generator.choice([float(low), float(high)], 400)
+        x, v = states.T
+        states = np.column_stack([x + 0.1 * (done.applied[:, 0] - x + noise), v + 0.1 * (x - v)])
+        assert np.abs(states).max() <= 1
+    assert intervened <= {0, 1}
+    data = json.loads(json.dumps(made.certificate))
+    assert data["claim"]["system"]["disturbances"][0][0] == "d"
+    data["claim"]["system"]["disturbances"][0][2] = "0.9"  # then what is permitted leads further
+    assert not check(data).accepted
 
 
 @pytest.mark.parametrize("gust", [None, "0.1"])

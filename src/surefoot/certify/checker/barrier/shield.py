@@ -33,7 +33,8 @@ def check_shield(system: System, rooms: Sequence[Fraction], periods: Sequence[Bo
     middle: dict[str, Fraction] = {}
     for name, (low, high) in system.disturbances:
         values[name] = Computed(max(abs(low), abs(high)))
-        middle[name] = (low + high) / 2
+        centre = (low + high) / 2
+        middle[name] = double(centre) if system.rounded else centre  # as it is computed with
     differs = _prediction(system, middle, values)
     if periods:
         most = [max(several) for several in zip(*(p.step for p in periods), strict=True)]
@@ -57,12 +58,10 @@ def _prediction(system: System, middle: dict[str, Fraction], values: dict[str, C
     """How far each next value may be from the one predicted with the middle of each disturbance."""
     names = (*system.variables, *(c.name for c in system.controls), *middle)
     size = len(names)
-    if system.rounded and any(double(m) != m for m in middle.values()):
-        raise Refused("the middle of a disturbance is no double")
     free = {name: variable(i, size) for i, name in enumerate(names)}
     there = free | {name: add(free[name], constant(m, size)) for name, m in middle.items()}  # and an offset
     fixed = free | {name: constant(m, size) for name, m in middle.items()}
-    widths = [(high - low) / 2 for _, (low, high) in system.disturbances]
+    widths = [max(high - middle[name], middle[name] - low) for name, (low, high) in system.disturbances]
     sizes = [*(values[name].size for name in names[: size - len(middle)]), *widths]
     predicted = values | {name: Computed(abs(m)) for name, m in middle.items()}
     found = []
