@@ -198,7 +198,7 @@ DEFECTS = [
     (world(flow=Flow((("sped", t("1")),), Fraction(1))), "environment.flow.derivatives[0]: `sped` is not declared; fix: did you mean `speed`?"),
     (world(flow=Flow((("x", t("1")),), Fraction(1))), "environment.flow.derivatives[0]: `x` has a derivative but is not a real variable"),
     (world(flow=Flow((), Fraction(0))), "environment.flow.step: the step 0 is not positive"),
-    (world(flow=Flow((), Fraction(1), "eular")), "environment.flow: unknown method `eular`; fix: did you mean `euler`?"),
+    (world(flow=Flow((), Fraction(1), "eular")), "environment.flow: unknown method `eular` of steps; fix: did you mean `euler`?"),
     # policies
     (replace(asked("P=? [ F on ]"), policy=None), "policy: the property needs a policy, and there is none; fix: give one, or ask about the optimum with Pmin, Pmax, Emin or Emax"),
     (policy(replace(POLICY, observe=(t("x"),))), "policy: the network has 2 inputs (0, 1) for 1 observed terms (x); fix: list exactly one for each of the 2 inputs"),

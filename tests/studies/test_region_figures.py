@@ -18,7 +18,7 @@ from surefoot.studies.regions import Shown, share
 
 def disc(radius: float, covered: Fraction = Fraction(1)) -> Shown:
     terms = {(2, 0): Fraction(1), (0, 2): Fraction(1), (0, 0): -(Fraction(radius) ** 2)}
-    return Shown(((((Fraction(-2), Fraction(2)),) * 2, Polynomial(terms)),), covered, (3, 0))
+    return Shown(((((Fraction(-2), Fraction(2)),) * 2, (Polynomial(terms),)),), covered, (3, 0))
 
 
 def test_the_share_of_a_box() -> None:
