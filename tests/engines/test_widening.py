@@ -76,11 +76,14 @@ def test_without_time_the_sets_stay(found: Synthesis) -> None:
     assert widened(SYSTEM, found, elsewhere, (2,), Budget(0.0)) == found
 
 
-def test_an_interruption_keeps_what_there_is(found: Synthesis, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("where", ["visited", "find"])
+def test_an_interruption_keeps_what_there_is(
+    where: str, found: Synthesis, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("surefoot.engines.shield.widening.widen.find", interrupted)
+    monkeypatch.setattr(f"surefoot.engines.shield.widening.widen.{where}", interrupted)
     kept = widened(SYSTEM, found, elsewhere, (2,), Budget(60))
     assert kept.interrupted
     assert kept.branches == found.branches

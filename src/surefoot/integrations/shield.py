@@ -19,14 +19,12 @@ from typing import Any
 import numpy as np
 
 from surefoot.errors import missing
+from surefoot.integrations.native import Step
 
 try:
     import gymnasium
 except ImportError:
     raise missing("gymnasium", "gym") from None
-
-Step = Callable[[Sequence[float], Sequence[float]], tuple[tuple[float, ...], int]]
-
 
 _ARRAY = np.ndarray
 

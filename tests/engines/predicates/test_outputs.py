@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 from random import Random
 
+import numpy as np
 import pytest
 from tests.laws.automata_networks import automata_network
 from tests.laws.brute_force import truth
 
 from surefoot.certify.replay import replay
 from surefoot.engines.predicates import Predicates
+from surefoot.network.evaluate import outputs_of
 from surefoot.problem.names import output_name
+from surefoot.problem.policy import NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.problem.term import Const, Term, Var, equal, ite
@@ -36,6 +40,8 @@ def about_outputs(seed: int) -> Problem:
         (Var("x") <= 1) & (second > number()),
         ite(Var("b"), first > number(), second < number()),
         ~equal(first, number()) & (first <= number()),
+        equal(first > number(), Var("b")),
+        ~equal(Var("b"), second <= number()),
     )
     return replace(automata_network(seed), property=Never(draw.choice(bad)))
 
@@ -65,3 +71,32 @@ def test_a_product_of_outputs_is_refused() -> None:
     problem = replace(automata_network(0), property=Never(first * second > 1))
     assert Predicates(means="cells").objection(problem) is not None
     assert isinstance(Predicates(means="table").check(problem, Budget(60)), Unknown)
+
+
+@pytest.mark.parametrize("means", ["table", "cells"])
+def test_a_truth_within_rounding_may_be_either(means: str) -> None:
+    """The threshold is the output of a state: the comparison and its opposite count as possible."""
+    problem = automata_network(100)
+    for threshold in _outputs(problem):
+        for bad in (equal(first > threshold, Var("b")), ~equal(first > threshold, Var("b"))):
+            asked = replace(problem, property=Never(bad))
+            verdict = Predicates(means=means).check(asked, Budget(60))  # type: ignore[arg-type]
+            if isinstance(verdict, Holds):
+                assert truth(asked) == "holds"
+            if isinstance(verdict, Violated):
+                assert truth(asked) == "violated"
+
+
+def _outputs(problem: Problem) -> list[Const]:
+    """What the network says in some states, as exact numbers."""
+    assert isinstance(problem.policy, NeuralPolicy)
+    inputs = list(product(range(3), repeat=len(problem.policy.observe)))[:9]
+    values = outputs_of(problem.policy.network, np.array(inputs, dtype=np.float32))
+    return [Const(Fraction(float(row[0]))) for row in values]
+
+
+def test_numbers_that_depend_on_truths_about_outputs_are_refused() -> None:
+    bad = ite(first > 1, Const(1), Const(0)) <= 0
+    verdict = Predicates().objection(replace(automata_network(100), property=Never(bad)))
+    assert verdict is not None
+    assert "outputs" in verdict

@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from surefoot.encode.barrier import conjunctions, polynomial_of
+from surefoot.encode.barrier import conjunctions, polynomial_of, range_of
 from surefoot.engines.barrier.plane import Plane, Range
 from surefoot.engines.barrier.sampled import Floats, evaluated
 from surefoot.query.polynomial import Monomial, Polynomial, constant, monomials, variable
@@ -196,23 +196,13 @@ def _outside(where: Plane, reached: Sequence[tuple[bool, bool]]) -> Iterator[lis
 
 
 def _highest(where: Plane, polynomial: Polynomial) -> Fraction:
-    """An upper bound over the domain and all disturbances, monomial by monomial."""
-    ranges = [
+    """An upper bound over the domain and all disturbances."""
+    ranges = [*where.domain, *(r for _, r in where.system.disturbances)]
+    box = [
         ((low - centre) / unit, (high - centre) / unit)
-        for (low, high), (centre, unit) in zip(
-            [*where.domain, *(r for _, r in where.system.disturbances)], where.units, strict=True
-        )
+        for (low, high), (centre, unit) in zip(ranges, where.units, strict=True)
     ]
-    total = Fraction(0)
-    for monomial, coefficient in polynomial.terms.items():
-        low, high = Fraction(1), Fraction(1)
-        for (a, b), exponent in zip(ranges, monomial, strict=True):
-            if exponent:
-                ends = [a**exponent, b**exponent, *([Fraction(0)] if a < 0 < b else [])]
-                products = [x * y for x in (low, high) for y in (min(ends), max(ends))]
-                low, high = min(products), max(products)
-        total += coefficient * (high if coefficient > 0 else low)
-    return total
+    return range_of(polynomial, box)[1]
 
 
 def _steps(

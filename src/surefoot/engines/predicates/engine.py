@@ -34,6 +34,7 @@ from surefoot.errors import SurefootError, Unsupported, did_you_mean
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Probability
+from surefoot.problem.semantics import holds
 from surefoot.problem.term import Term
 from surefoot.verdict.artifact import AbstractGraph, Tests
 from surefoot.verdict.verdict import Argument, Holds, Reason, Trace, Unknown, Vacuous, Verdict, Violated
@@ -205,6 +206,8 @@ def _holds(engine: Predicates, found: Abstraction, graph: AbstractGraph, stopped
 
 def _violation(table: Table, concrete: Concrete, graph: AbstractGraph) -> Verdict:
     """A run to a bad state; first one on which rounding has no bearing."""
+    problem = table.dynamics.problem
+    assert isinstance(problem.property, Never)
     _, labels = labels_of(table.dynamics.steps)
     why = ""
     for way in (explore(table, sure(table, labels)), concrete):
@@ -216,8 +219,8 @@ def _violation(table: Table, concrete: Concrete, graph: AbstractGraph) -> Verdic
             numbers, edges = numbers[: first + 1], edges[:first]
             taken = [table.dynamics.steps[int(table.steps[e])] for e in edges]
             run = trace_along(table.dynamics, [table.state(n) for n in numbers], taken)
-            if isinstance(run, Trace):
+            if isinstance(run, Trace) and holds(problem, run.states[-1], problem.property.bad):
                 return Violated(run, artifact=graph)
-            why = run
+            why = run if isinstance(run, str) else "its last state is not bad"
     what = f"a bad state may be reached, but not in the reference evaluation: {why}"
     return Unknown(Reason.NUMERICS, what, artifact=graph)

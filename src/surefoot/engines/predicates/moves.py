@@ -37,6 +37,7 @@ from surefoot.problem.term import (
 )
 
 Picks: TypeAlias = Mapping[str, Const]
+TRUTHS = (Op.AND, Op.OR, Op.NOT, Op.IMPLIES, Op.LE, Op.LT, Op.EQ)  # what they make is true or false
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,13 +240,34 @@ def _positive(term: Term, outputs: frozenset[str], sign: bool = True) -> Term:
             return _positive(~left | right, outputs, sign)
         case Apply(Op.ITE, (test, then, otherwise)):
             return _positive((test & then) | (~test & otherwise), outputs, sign)
+        case Apply(Op.EQ, (left, right)) if _is_truth(left) or _is_truth(right):
+            return _positive((left & right) | (~left & ~right), outputs, sign)
         case Apply(Op.EQ, (left, right)):
             return _positive((left <= right) & (right <= left), outputs, sign)
-        case Apply(Op.LE | Op.LT as op, (left, right)):
+        case Apply(Op.LE | Op.LT as op, (left, right)) if not any(
+            _decides(t, outputs) for t in (left, right)
+        ):
             opposed = Op.LT if op is Op.LE else Op.LE
             return term if sign else Apply(opposed, (right, left))
         case _:
             raise Unsupported("this use of network outputs is not covered by predicate abstraction")
+
+
+def _is_truth(term: Term) -> bool:
+    match term:
+        case Apply(Op.ITE, (_, then, _)):
+            return _is_truth(then)
+        case Apply(op, _):
+            return op in TRUTHS
+        case _:
+            return isinstance(term, Const) and isinstance(term.value, bool)
+
+
+def _decides(term: Term, outputs: frozenset[str]) -> bool:
+    """Does a number depend on whether outputs satisfy a condition? Then its opposite counts as well."""
+    if not isinstance(term, Apply) or not free_names(term) & outputs:
+        return False
+    return term.op in (*TRUTHS, Op.ITE) or any(_decides(part, outputs) for part in term.args)
 
 
 def _check_positive(term: Term, outputs: frozenset[str]) -> None:

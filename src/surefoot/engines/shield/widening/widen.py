@@ -43,10 +43,10 @@ def widened(
 ) -> Synthesis:
     """The same rules; sets are replaced where better ones are proved in time."""
     seconds = max(LEAST_SECONDS, TIMES * budget.elapsed())
-    states = visited(system, oracle, budget)
-    within = Budget(min(budget.remaining(), seconds), budget.seed, budget.progress)
     branches = list(found.branches)
     try:
+        states = visited(system, oracle, budget)
+        within = Budget(min(budget.remaining(), seconds), budget.seed, budget.progress)
         for index in range(len(branches)):
             outside = states[~_contained(system, branches[:index] + branches[index + 1 :], states)]
             if within.spent() or not len(outside):
