@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from surefoot.cli.commands.heatmap import abstraction_figures
+from surefoot.cli.commands.heatmap import abstraction_figures, abstractions_made
 from surefoot.cli.commands.heatmap.abstraction_figures import Making, abstraction_claims, drawn_abstractions
+from surefoot.cli.commands.heatmap.abstractions_made import carry_out
 from surefoot.cli.commands.heatmap.stored_runs import StoredRuns, stored_runs
 from surefoot.errors import InvalidProblem
 from surefoot.report.lines import Line, LinePanel, lines_svg
@@ -73,10 +74,10 @@ def test_what_is_stored_is_not_run_again(tmp_path: Path) -> None:
     assert len(lines) == 3
     seen: list[str] = []
     assert drawn_abstractions(["pa-1"], HOW, tmp_path, seen.append, False) == 0
-    assert not [line for line in seen if line.startswith("figure")]
+    assert not [line for line in seen if ": network 16, " in line]
     file.write_text("\n".join((lines[0], lines[1].replace('"study": "', '"study": "other'), lines[2][:40])))
     assert drawn_abstractions(["pa-1"], HOW, tmp_path, seen.append, False) == 0
-    assert len([line for line in seen if line.startswith("figure")]) == 2  # of other networks; torn
+    assert len([line for line in seen if ": network 16, " in line]) == 2  # of other networks; torn
     assert len(file.read_text().splitlines()) == 5
     file.write_text(lines[0].replace('"states"', '"stats"') + "\n")
     with pytest.raises(InvalidProblem, match="no run") as error:
@@ -93,15 +94,62 @@ def test_interrupted_it_draws_what_is_there_and_goes_on(
             raise KeyboardInterrupt
         return run(instance, *rest)
 
-    monkeypatch.setattr(abstraction_figures, "run", stopped)
+    monkeypatch.setattr(abstractions_made, "run", stopped)
     assert drawn_abstractions(["pa-1"], HOW, tmp_path, lambda _: None, False) == 130
     assert "interrupted: 2 runs are missing" in capsys.readouterr().err
     data = json.loads((tmp_path / "racetrack-figure-pa-1.json").read_text())
     assert (len(data["runs"]), data["missing"], data["claims"]) == (1, 2, [])
-    monkeypatch.setattr(abstraction_figures, "run", run)
+    monkeypatch.setattr(abstractions_made, "run", run)
     assert drawn_abstractions(["pa-1"], HOW, tmp_path, lambda _: None, False) == 0
     data = json.loads((tmp_path / "racetrack-figure-pa-1.json").read_text())
     assert (len(data["runs"]), data["missing"]) == (3, 0)
+
+
+def made_by(instance: Instance, finished: bool, configuration: str = "pa") -> Run:
+    return Run(instance, configuration, finished, True, 5, 1, 1, 9, 7.0, 0.1, ())
+
+
+def test_what_was_stopped_is_not_run_with_more_starts() -> None:
+    few, more, other = Instance(16, 30, 101), Instance(16, 30, 501), Instance(16, 35, 501)
+    runs = StoredRuns(None)
+    runs.add(made_by(few, finished=False), 7.0)
+    runs.add(made_by(few, finished=False, configuration="native"), 7.0)
+    known = runs.of(more, "pa", 7.0)
+    assert known is not None
+    assert (known.instance, known.finished, known.known_from, known.seconds) == (more, False, 101, 7.0)
+    assert of_facts(json.loads(json.dumps(known.facts()))) == known
+    assert runs.of(more, "pa", 8.0) is None  # it would have had longer
+    assert runs.of(Instance(16, 30, 1), "pa", 7.0) is None  # fewer
+    assert runs.of(other, "pa", 7.0) is None
+    assert runs.of(more, "native", 7.0) is None
+    runs.add(made_by(few, finished=True), 7.0)
+    assert runs.of(more, "pa", 7.0) is None
+
+
+def test_runs_from_few_starts_come_first_and_tell_of_those_from_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Instance] = []
+
+    def slow(instance: Instance, configuration: str, *_: Any) -> Run:
+        asked.append(instance)
+        return made_by(instance, instance.predicates == 145, configuration)
+
+    monkeypatch.setattr(abstractions_made, "run", slow)
+    wanted = [(Instance(16, n, s), "pa", 5.0) for n in (30, 145) for s in (1001, 101, 1)]
+    runs = StoredRuns(None)
+    carry_out(wanted, runs, lambda _: None, 1)
+    assert [(i.predicates, i.starts) for i in asked] == [(30, 1), (145, 1), (145, 101), (145, 1001)]
+    assert all(runs.of(*one) for one in wanted)
+
+
+@pytest.mark.usefixtures("small")
+def test_several_processes_find_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert drawn_abstractions(["pa-1"], HOW, None, lambda _: None, True) == 0
+    alone = json.loads(capsys.readouterr().out)["figures"][0]["runs"]
+    assert drawn_abstractions(["pa-1"], replace(HOW, workers=2), tmp_path, lambda _: None, True) == 0
+    together = json.loads(capsys.readouterr().out)["figures"][0]["runs"]
+    sizes = [[(r["predicates"], r["states"], r["transitions"]) for r in one] for one in (alone, together)]
+    assert sizes[0] == sizes[1]
+    assert len((tmp_path / "racetrack-abstractions.jsonl").read_text().splitlines()) == 3
 
 
 def test_a_longer_cap_asks_again_where_nothing_ended() -> None:
@@ -118,10 +166,10 @@ def test_a_sample_has_every_network_and_figure_and_tells_what_is_claimed() -> No
     for figure in ABSTRACTIONS.values():
         wanted = Making(("paper",), 60.0, 1, 60.0, sample=True).wanted(figure, ["native", "pa-marabou"])
         assert len(set(wanted)) == len(wanted)
-        others = [i for i, c in wanted if c == "pa-marabou"]
+        others = [i for i, c, _ in wanted if c == "pa-marabou"]
         assert len(others) >= 5
-        assert {(i, "native") for i in others} <= set(wanted)
-        sizes = {i.predicates for i, _ in wanted}
+        assert {(i, "native", 60.0) for i in others} <= set(wanted)
+        sizes = {i.predicates for i, *_ in wanted}
         assert {i.predicates for i in figure.instances if i.predicates in (4, 30, 145)} <= sizes
 
 

@@ -87,6 +87,8 @@ from surefoot.work.child import processor_time
 @click.option("--every", type=click.IntRange(1), default=1, show_default=True,
               help="Of --configuration: only every so many-th instance.")  # fmt: skip
 @click.option("--sample", is_flag=True, help="Of --figure pa-…: only instances that the study names.")
+@click.option("--workers", type=click.IntRange(1), default=1, show_default=True,
+              help="Of --figure pa-…: so many runs at the same time.")  # fmt: skip
 @click.option("--engine", default="statistical", show_default=True, help="Of --figure, where it samples.")
 @click.option("--eps", type=Positive(), metavar="NUMBER", help="Of --figure: half the width of an interval.")
 @click.option("--table", type=int, metavar="1|2|3", help="Make a table of the shield paper again (control).")
@@ -122,6 +124,7 @@ def study(
     cap: float,
     every: int,
     sample: bool,
+    workers: int,
     engine: str,
     eps: Fraction | None,
     table: int | None,
@@ -161,7 +164,7 @@ def study(
                 return made_degrees(only, cap, networks, size, tell, as_json)
             return made_table(table, only, networks, size, tell, as_json)
         how = Sampling(engine, {} if eps is None else {"eps": eps}, timeout, seed)
-        making = Making(configurations, cap, every, timeout, sample or comparing)
+        making = Making(configurations, cap, every, timeout, sample or comparing, workers)
         if wanted and name == "racetrack" and all(map(is_abstraction, wanted)):
             return drawn_abstractions(wanted, making, folder, tell, as_json)
         if wanted:

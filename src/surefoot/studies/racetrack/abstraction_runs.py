@@ -32,6 +32,7 @@ class Run:
     seconds: float
     solver_seconds: float  # of these, in solvers other than the native one
     tests: tuple[Tests, ...]
+    known_from: int | None = None  # not run: it was stopped already with so many of its starts
 
     def facts(self) -> dict[str, Any]:
         """For JSON; `of_facts` reads it."""
@@ -42,6 +43,12 @@ def of_facts(facts: Mapping[str, Any]) -> Run:
     instance = Instance(**{k: facts[k] for k in ("width", "predicates", "starts")})
     rest = {k: v for k, v in facts.items() if k not in ("width", "predicates", "starts", "tests")}
     return Run(instance, **rest, tests=tuple(Tests(**t) for t in facts["tests"]))
+
+
+def stopped_too(instance: Instance, one: Run) -> Run:
+    """What is known of an instance with more starts than this run has, which was stopped."""
+    nothing = (False, False, 0, 0, 0, 0, one.seconds, 0.0, ())
+    return Run(instance, one.configuration, *nothing, known_from=one.instance.starts)
 
 
 def run(instance: Instance, configuration: str, cap: float, tell: Callable[[str], None]) -> Run:

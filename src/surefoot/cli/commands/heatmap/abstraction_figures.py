@@ -11,14 +11,15 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
+from surefoot.cli.commands.heatmap.abstractions_made import Wanted, carry_out
 from surefoot.cli.commands.heatmap.stored_runs import StoredRuns, stored_runs
 from surefoot.cli.commands.heatmap.study_figures import claim_facts, claims_text
 from surefoot.engines.predicates.configurations import CONFIGURATIONS
 from surefoot.errors import InvalidProblem, did_you_mean
 from surefoot.report.lines import Line, LinePanel, lines_svg
 from surefoot.studies.figures import Checked, Claim, judged, read_claims
-from surefoot.studies.racetrack.abstraction import ABSTRACTIONS, AbstractionFigure, Instance
-from surefoot.studies.racetrack.abstraction_runs import DEFAULT, MEASURES, PAPER, Run, known_figures, run
+from surefoot.studies.racetrack.abstraction import ABSTRACTIONS, AbstractionFigure
+from surefoot.studies.racetrack.abstraction_runs import DEFAULT, MEASURES, PAPER, Run, known_figures
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +31,15 @@ class Making:
     every: int
     seconds: float  # for an instance of the default
     sample: bool = False  # only what the study names as enough to measure the claims
+    workers: int = 1
 
-    def wanted(self, figure: AbstractionFigure, several: Sequence[str]) -> list[tuple[Instance, str]]:
+    def wanted(self, figure: AbstractionFigure, several: Sequence[str]) -> list[Wanted]:
         """The runs: first those of the default, then instance by instance those of the others."""
         others = [c for c in several if c != DEFAULT]
         few = (figure.sample() if self.sample else figure.instances)[:: self.every] if others else ()
         own = dict.fromkeys((*figure.outline(), *few)) if self.sample else figure.instances
-        return [(i, DEFAULT) for i in own] + [(i, c) for i in few for c in others]
+        default: list[Wanted] = [(i, DEFAULT, self.seconds) for i in own]
+        return default + [(i, c, self.cap) for i in few for c in others]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,26 +101,15 @@ def made_abstractions(
     names: Sequence[str], how: Making, tell: Callable[[str], None], stored: StoredRuns
 ) -> Iterator[MadeAbstraction]:
     """The named figures; an instance that occurs in several is run once. Interrupted: as far as it came."""
-    claims = abstraction_claims()
-    interrupted = False
+    claims, figures = abstraction_claims(), []
     for name in list(ABSTRACTIONS) if "pa" in names else names:
         if name not in ABSTRACTIONS:
             raise InvalidProblem(f"there is no figure `{name}`", fix=did_you_mean(name, ABSTRACTIONS))
-        figure = ABSTRACTIONS[name]
-        several = _configurations(figure, how)
-        wanted = how.wanted(figure, several)
-        runs: list[Run] = []
-        for instance, configuration in wanted:
-            cap = how.seconds if configuration == DEFAULT else how.cap
-            one = stored.of(instance, configuration, cap)
-            if one is None and not interrupted:
-                tell(f"figure {name}: {_shown(instance)}, {configuration}")
-                try:
-                    one = run(instance, configuration, cap, tell)
-                    stored.add(one, cap)
-                except KeyboardInterrupt:
-                    interrupted = True
-            runs += [] if one is None else [one]
+        several = _configurations(ABSTRACTIONS[name], how)
+        figures.append((ABSTRACTIONS[name], several, how.wanted(ABSTRACTIONS[name], several)))
+    carry_out([one for *_, wanted in figures for one in wanted], stored, tell, how.workers)
+    for figure, several, wanted in figures:
+        runs = [made for one in wanted if (made := stored.of(*one)) is not None]
         all_there = set(figure.configurations) <= set(several)
         told = _checked(claims, figure, runs, all_there) if len(runs) == len(wanted) else []
         yield MadeAbstraction(figure, tuple(runs), len(wanted), tuple(told))
@@ -151,15 +143,12 @@ def _claim(checked: Checked) -> dict[str, Any]:
     return facts if isfinite(checked.measured) else {**facts, "measured": None}
 
 
-def _shown(instance: Instance) -> str:
-    return f"network {instance.width}, {instance.predicates} predicates, {instance.starts} starts"
-
-
 def _table(figure: AbstractionFigure, runs: Sequence[Run]) -> str:
     lines = [f"figure {figure.name}: {figure.title}", "network predicates starts  states  seconds"]
     for one in runs:
         i = one.instance
         end = "" if one.finished else "  (not finished)"
+        end = end if one.known_from is None else f"  (not finished with {one.known_from} of them)"
         by = "" if one.configuration == DEFAULT else f"  {one.configuration}"
         lines.append(f"{i.width:7} {i.predicates:10} {i.starts:6} {one.states:7} {one.seconds:8.2f}{by}{end}")
     return "\n".join(lines)

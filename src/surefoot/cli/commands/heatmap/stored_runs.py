@@ -1,13 +1,14 @@
 """Runs of predicate abstraction in a file that grows, a JSON object in each line: none is made twice.
 
 A line belongs to the networks, predicates and starts of which it has the digest; others are left alone. A run
-that was stopped counts for caps up to its own. A line that was torn when a process died is not counted.
+that was stopped counts for caps up to its own, and for the same with more starts. A line that was torn when a
+process died is not counted.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -16,8 +17,8 @@ from typing import Any
 from surefoot.errors import InvalidProblem
 from surefoot.problem.network import Affine
 from surefoot.studies.assets import shipped
-from surefoot.studies.racetrack.abstraction import FASTEST, Instance, predicate_order, starts
-from surefoot.studies.racetrack.abstraction_runs import Run, of_facts
+from surefoot.studies.racetrack.abstraction import FASTEST, STEPS, Instance, predicate_order, starts
+from surefoot.studies.racetrack.abstraction_runs import DEFAULT, Run, of_facts, stopped_too
 from surefoot.studies.racetrack.end_cell import WIDTHS
 
 NAME = "racetrack-abstractions.jsonl"
@@ -42,9 +43,16 @@ class StoredRuns:
     known: dict[tuple[Instance, str], tuple[Run, float]] = field(default_factory=dict)  # with their caps
 
     def of(self, instance: Instance, configuration: str, cap: float) -> Run | None:
-        """This run, if it finished or had as long as this."""
+        """This run, if it finished or had as long as this; or what one from fewer starts tells of it."""
         one, had = self.known.get((instance, configuration), (None, 0.0))
-        return one if one is not None and (one.finished or had >= cap) else None
+        if one is not None and (one.finished or had >= cap):
+            return one
+        if configuration == DEFAULT:
+            return None
+        fewer = (replace(instance, starts=n) for n in STEPS if n < instance.starts)
+        known = (self.known.get((few, configuration), (None, 0.0)) for few in fewer)
+        stopped = [one for one, had in known if one is not None and not one.finished and had >= cap]
+        return stopped_too(instance, stopped[0]) if stopped else None
 
     def add(self, one: Run, cap: float) -> None:
         self.known[one.instance, one.configuration] = (one, cap)
