@@ -14,30 +14,28 @@ from dataclasses import dataclass, replace
 from math import inf
 from typing import ClassVar, Literal
 
-import numpy as np
-
 from surefoot.encode.system import objection as encoding_objection
 from surefoot.engines.predicates.asked.expansion import TESTS
 from surefoot.engines.predicates.asked.refining import decide
 from surefoot.engines.predicates.asked.search import begin
 from surefoot.engines.predicates.closed import because_closed
 from surefoot.engines.predicates.configurations import CONFIGURATIONS, Configuration
-from surefoot.engines.predicates.graph import labels_of, tabulated_graph, trace_along
+from surefoot.engines.predicates.graph import tabulated_graph
 from surefoot.engines.predicates.moves import Dynamics, dynamics
 from surefoot.engines.predicates.tabulated import bounding
 from surefoot.engines.predicates.tabulated.boxes import closed_set
 from surefoot.engines.predicates.tabulated.lazily import reachable_part
-from surefoot.engines.predicates.tabulated.partition import Concrete, explore, partition, sure
+from surefoot.engines.predicates.tabulated.partition import explore, partition
 from surefoot.engines.predicates.tabulated.refinement import Abstraction, abstraction, refine
-from surefoot.engines.predicates.tabulated.table import OutOfTime, Table, size, tabulate
+from surefoot.engines.predicates.tabulated.table import OutOfTime, size, tabulate
+from surefoot.engines.predicates.violations import violation
 from surefoot.errors import SurefootError, Unsupported, did_you_mean
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Probability
-from surefoot.problem.semantics import holds
 from surefoot.problem.term import Term
 from surefoot.verdict.artifact import AbstractGraph, Tests
-from surefoot.verdict.verdict import Argument, Holds, Reason, Trace, Unknown, Vacuous, Verdict, Violated
+from surefoot.verdict.verdict import Argument, Holds, Reason, Unknown, Vacuous, Verdict
 from surefoot.verdict.words import counted
 from surefoot.work.budget import Budget
 
@@ -180,7 +178,7 @@ def _tabulated(engine: Predicates, model: Dynamics, budget: Budget) -> Verdict:
     graph = tabulated_graph(table, found.shown, found.parts, found.reached, tests)
     graph = replace(graph, refinements=tuple(found.refinements))
     if (concrete.reached & table.bad).any():
-        return _violation(table, concrete, graph)
+        return violation(table, concrete, graph, budget)
     if (concrete.reached & table.trouble).any():
         what = "a run comes to a state in which the model has no value, or leaves the range of a variable"
         return Unknown(Reason.INCOMPLETE, what, artifact=graph)
@@ -202,25 +200,3 @@ def _holds(engine: Predicates, found: Abstraction, graph: AbstractGraph, stopped
         return Unknown(Reason.INCOMPLETE, f"{what}; leave out --fixed to refine", artifact=graph)
     how = f"all {len(found.table)} states were looked at, but {stopped}"
     return Holds(None, engine.name, as_asked=True, how=how, argument=Argument("graph", 0), artifact=graph)
-
-
-def _violation(table: Table, concrete: Concrete, graph: AbstractGraph) -> Verdict:
-    """A run to a bad state; first one on which rounding has no bearing."""
-    problem = table.dynamics.problem
-    assert isinstance(problem.property, Never)
-    _, labels = labels_of(table.dynamics.steps)
-    why = ""
-    for way in (explore(table, sure(table, labels)), concrete):
-        goals = np.flatnonzero(way.reached & table.bad)
-        if goals.size:
-            start, edges = way.path(table, int(goals[0]))
-            numbers = [start, *(int(table.targets[e]) for e in edges)]
-            first = next(place for place, number in enumerate(numbers) if table.bad[number])
-            numbers, edges = numbers[: first + 1], edges[:first]
-            taken = [table.dynamics.steps[int(table.steps[e])] for e in edges]
-            run = trace_along(table.dynamics, [table.state(n) for n in numbers], taken)
-            if isinstance(run, Trace) and holds(problem, run.states[-1], problem.property.bad):
-                return Violated(run, artifact=graph)
-            why = run if isinstance(run, str) else "its last state is not bad"
-    what = f"a bad state may be reached, but not in the reference evaluation: {why}"
-    return Unknown(Reason.NUMERICS, what, artifact=graph)

@@ -31,7 +31,7 @@ def attack(search: Search, budget: Budget, seconds: float) -> Trace | None:
     problem, rng = _with_laws(search.dynamics.problem), Random(budget.seed)
     assert isinstance(problem.property, Never)
     clock = Budget(min(seconds, budget.remaining()), budget.seed)
-    starts = list(islice(_starts(search, rng), RUNS))
+    starts = list(islice(some_starts(search, rng), RUNS))
     for count, length in LENGTHS:
         for start in starts[:count]:
             states: list[State] = [start]
@@ -77,7 +77,7 @@ def _with_laws(problem: Problem) -> Problem:
     return replace(problem, environment=replace(environment, components=components))
 
 
-def _starts(search: Search, rng: Random) -> Iterator[State]:
+def some_starts(search: Search, rng: Random) -> Iterator[State]:
     """Starts from the list, or corners of the start condition that satisfy it, and points in between."""
     dynamics, expansion = search.dynamics, search.expansion
     environment = dynamics.problem.environment

@@ -7,13 +7,15 @@ why there is neither and the abstraction as far as it was built.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 from surefoot.encode.concrete import Candidate, concretise
 from surefoot.engines.predicates.asked.attack import attack
 from surefoot.engines.predicates.asked.expansion import Key
 from surefoot.engines.predicates.asked.foreign import Answerers
-from surefoot.engines.predicates.asked.paths import Run, as_trace, compared, examine
+from surefoot.engines.predicates.asked.paths import Run, Spurious, as_trace, compared, examine
 from surefoot.engines.predicates.asked.search import Reached, Search, begin
+from surefoot.engines.predicates.asked.surely import beyond, explored, margin_at
 from surefoot.engines.predicates.asked.ways import moved, predicate
 from surefoot.engines.predicates.closed import because_closed
 from surefoot.engines.predicates.graph import abstract_state, as_state
@@ -29,6 +31,8 @@ from surefoot.verdict.words import counted
 from surefoot.work.budget import Budget
 
 SHARE, LONGEST = 0.1, 60.0  # of the time, for runs that are tried first
+FURTHER = 0.25  # of the time, for states of the reference if only rounding leads to a bad one
+ROUNDS, WIDER = 6, 16  # of searches beyond rounding, by margins that get wider
 
 
 def decide(
@@ -46,42 +50,99 @@ def decide(
     search = begin(dynamics, tests, budget, answerers, leaves)
     for shown in given:
         search.expansion.add(predicate(dynamics, shown, dynamics.expanded(shown)))
-    refinements: list[tuple[str, Term]] = []
     attacked = None if fixed else attack(search, budget, SHARE * min(budget.remaining(), LONGEST))
-    while True:
-        reached = search.run(budget, to_the_end=fixed)
-        graph = abstract_graph(search, reached, refinements)
-        if budget.spent():
-            sizes = counted(len(search.expansion.predicates), "predicate")
-            return Unknown(Reason.TIMEOUT, f"the budget ended with {sizes}", artifact=graph)
-        if attacked is not None:
-            return Violated(attacked, artifact=graph)
-        if reached.complete and not reached.starts:
+    refining = Refining(search, budget, fixed, most)
+    found = refining.searched(attacked)
+    if found is None:
+        if not search.has_starts():
             return Vacuous("there is no start state")
-        if not reached.unsafe:
-            if not search.has_starts():
+        return _holds(dynamics, refining.graph, answerers.names())
+    if not isinstance(found, Run):
+        return found
+    said = _run(search, found, refining.graph)
+    return said if isinstance(said, Violated) else _further(refining, found, said)
+
+
+@dataclass(slots=True)
+class Refining:
+    """Search and refinement, until there is nothing unsafe, a run to it, or a reason to stop."""
+
+    search: Search
+    budget: Budget
+    fixed: bool
+    most: int
+    refinements: list[tuple[str, Term]] = field(default_factory=list)
+    graph: AbstractGraph = field(init=False)
+
+    def searched(self, attacked: Trace | None = None) -> Run | Verdict | None:
+        """None: no unsafe abstract state can be reached."""
+        search, predicates = self.search, self.search.expansion.predicates
+        while True:
+            reached = search.run(self.budget, to_the_end=self.fixed)
+            self.graph = graph = abstract_graph(search, reached, self.refinements)
+            if self.budget.spent():
+                sizes = counted(len(predicates), "predicate")
+                return Unknown(Reason.TIMEOUT, f"the budget ended with {sizes}", artifact=graph)
+            if attacked is not None:
+                return Violated(attacked, artifact=graph)
+            if reached.complete and not reached.starts:
                 return Vacuous("there is no start state")
-            return _holds(dynamics, graph, answerers.names())
-        goal = min(reached.unsafe, key=lambda k: (reached.distance[k], k.places, k.bits))
-        found = examine(search, reached, goal)
-        if isinstance(found, Run):
-            return _run(search, found, graph)
+            if not reached.unsafe:
+                return None
+            goal = min(reached.unsafe, key=lambda k: (reached.distance[k], k.places, k.bits))
+            found = examine(search, reached, goal)
+            if isinstance(found, Run):
+                return found
+            if (why := self._stopped(found, len(reached.unsafe))) is not None:
+                return Unknown(Reason.INCOMPLETE, why, artifact=graph)
+            assert isinstance(found, Spurious)
+            self._add(found)
+
+    def _stopped(self, found: Spurious | str, unsafe: int) -> str | None:
+        predicates = self.search.expansion.predicates
         if isinstance(found, str):
-            return Unknown(Reason.INCOMPLETE, found, artifact=graph)
-        if fixed:
-            unsafe = f"{len(reached.unsafe)} of {counted(len(graph.states), 'abstract state')} are unsafe"
-            what = f"{unsafe}, and a path to one is spurious ({found.why}); leave out --fixed to refine"
-            return Unknown(Reason.INCOMPLETE, what, artifact=graph)
-        if len(search.expansion.predicates) >= most:
-            return Unknown(Reason.INCOMPLETE, f"there are {most} predicates", artifact=graph)
-        if any(p.condition == found.condition for p in search.expansion.predicates):
-            what = f"the predicate `{show(found.shown)}` does not remove a spurious path"
-            return Unknown(Reason.INCOMPLETE, what, artifact=graph)
-        new = [(found.shown, found.condition), *(compared(search) if found.why == "unsafe" else ())]
+            return found
+        if self.fixed:
+            states = f"{unsafe} of {counted(len(self.graph.states), 'abstract state')} are unsafe"
+            return f"{states}, and a path to one is spurious ({found.why}); leave out --fixed to refine"
+        if len(predicates) >= self.most:
+            return f"there are {self.most} predicates"
+        if any(p.condition == found.condition for p in predicates):
+            return f"the predicate `{show(found.shown)}` does not remove a spurious path"
+        return None
+
+    def _add(self, found: Spurious) -> None:
+        expansion, dynamics = self.search.expansion, self.search.dynamics
+        new = [(found.shown, found.condition), *(compared(self.search) if found.why == "unsafe" else ())]
         for shown, condition in new:
-            if all(p.condition != condition for p in search.expansion.predicates):
-                refinements.append((found.why, shown))
-                search.expansion.add(predicate(dynamics, shown, condition))
+            if all(p.condition != condition for p in expansion.predicates):
+                self.refinements.append((found.why, shown))
+                expansion.add(predicate(dynamics, shown, condition))
+
+
+def _further(refining: Refining, found: Run, doubt: Unknown) -> Verdict:
+    """Another run, which the reference makes, or the doubt that is there already."""
+    search, budget, graph = refining.search, refining.budget, doubt.artifact
+    looked = explored(search, budget, FURTHER * min(budget.remaining(), LONGEST))
+    if looked.run is not None:
+        return Violated(looked.run, artifact=graph)
+    if looked.all_of_them:
+        seen = counted(looked.states, "state")
+        return replace(doubt, detail=f"{doubt.detail}; none of the {seen} that it reaches is bad")
+    if not found.goal.bad:
+        return doubt
+    margin = margin_at(search, found.points)
+    for _ in range(ROUNDS):
+        refining.search = search = beyond(search, margin)
+        other = refining.searched()
+        if not isinstance(other, Run):
+            break
+        said = _run(search, other, graph)
+        if isinstance(said, Violated):
+            return said
+        margin *= WIDER
+    tried = "the budget ended before" if budget.spent() else "nor was"
+    return replace(doubt, detail=f"{doubt.detail}; {tried} a run found that does not depend on rounding")
 
 
 def _holds(dynamics: Dynamics, graph: AbstractGraph, foreign: Sequence[str]) -> Verdict:
@@ -94,7 +155,7 @@ def _holds(dynamics: Dynamics, graph: AbstractGraph, foreign: Sequence[str]) -> 
     return because_closed(dynamics, graph, how)
 
 
-def _run(search: Search, found: Run, graph: AbstractGraph) -> Verdict:
+def _run(search: Search, found: Run, graph: object) -> Violated | Unknown:
     """A run to a bad state that the reference makes is a violation; to an error of the model, no answer."""
     if not found.goal.bad:
         what = "a run comes to a state in which the model has no value, or leaves the range of a variable"

@@ -1,0 +1,129 @@
+"""A violation that a table shows: the shortest run to a bad state that the reference semantics makes.
+
+A table has every step that some float32 evaluation of the network makes, and calls a state bad if it is in
+one of them. The search here goes along the steps of the reference alone: where rounding leaves a choice
+between actions the reference is asked which one it picks, and so it is whether a state is bad. States that
+are bad only within rounding are passed by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from surefoot.engines.predicates.graph import as_state, trace_along
+from surefoot.engines.predicates.tabulated.columns import Mask
+from surefoot.engines.predicates.tabulated.partition import Concrete, Ids, by_number, places_by
+from surefoot.engines.predicates.tabulated.table import CHUNK, Look, Table, lookups_of, of_numbers
+from surefoot.errors import InvalidProblem
+from surefoot.problem.meaning.decision import action_of
+from surefoot.problem.property import Never
+from surefoot.problem.semantics import State, holds, transitions
+from surefoot.verdict.artifact import AbstractGraph
+from surefoot.verdict.verdict import Reason, Trace, Unknown, Verdict, Violated
+from surefoot.work.budget import Budget
+
+
+def violation(table: Table, concrete: Concrete, graph: AbstractGraph, budget: Budget) -> Verdict:
+    """The verdict where a bad state is reached in some evaluation of the network."""
+    what = "a bad state may be reached, but not in the reference evaluation"
+    unclear = _unclear(table, np.flatnonzero(concrete.reached))
+    before = np.zeros(len(table), dtype=np.int64)
+    reached = np.zeros(len(table), dtype=np.bool_)
+    for frontier in _levels(table, unclear, reached, before):
+        for number in frontier[table.bad[frontier]].tolist():
+            if budget.spent():
+                return Unknown(Reason.TIMEOUT, "a bad state may be reached; the budget ended", artifact=graph)
+            if _is_bad(table, number):
+                run = _trace(table, Concrete(reached, before), number)
+                if isinstance(run, Trace):
+                    return Violated(run, artifact=graph)
+                return Unknown(Reason.NUMERICS, f"{what}: {run}", artifact=graph)
+        if budget.spent():
+            return Unknown(Reason.TIMEOUT, "a bad state may be reached; the budget ended", artifact=graph)
+    why = "rounding decides whether a state is bad, or which action is picked on the way to it"
+    return Unknown(Reason.NUMERICS, f"{what}: {why}", artifact=graph)
+
+
+def _levels(table: Table, unclear: Mask, reached: Mask, before: Ids) -> Iterator[Ids]:
+    """The states that the reference reaches, by their distance from a start; how is noted in the arrays."""
+    edges = by_number(table.sources)
+    leaving = places_by(table.sources[edges], len(table))
+    frontier = table.starts
+    reached[frontier] = True
+    while frontier.size:
+        yield frontier
+        out = edges[leaving(frontier)]
+        new = out[~reached[table.targets[out]]]
+        new = new[_made(table, new, unclear)]
+        frontier, places = np.unique(table.targets[new], return_index=True)
+        before[frontier] = new[places] + 1
+        reached[frontier] = True
+
+
+def _made(table: Table, edges: Ids, unclear: Mask) -> Mask:
+    """Which of these steps the reference makes."""
+    found = ~unclear[table.sources[edges]]
+    permitted: dict[int, tuple[object, ...]] = {}
+    for place in np.flatnonzero(~found).tolist():
+        source = int(table.sources[edges[place]])
+        if source not in permitted:
+            try:
+                permitted[source] = transitions(table.dynamics.problem, _state(table, source))
+            except InvalidProblem:
+                permitted[source] = ()
+        step = table.dynamics.steps[int(table.steps[edges[place]])]
+        found[place] = step.leap.transition in permitted[source]
+    return found
+
+
+def _unclear(table: Table, states: Ids) -> Mask:
+    """In which of these states rounding may decide what the policy picks."""
+    found = _several_actions(table)
+    lookups = lookups_of(table)
+    for first in range(0, len(states), CHUNK) if table.dynamics.call is not None else ():
+        some = states[first : first + CHUNK]
+        here = of_numbers(table.dynamics, table.dynamics.scalars, table.ranges, some)
+        look = Look(table.dynamics, here, {}, lookups)
+        look.known(np.arange(len(some)))
+        found[some] |= (look.high >= look.most).sum(axis=0) > 1
+    return found
+
+
+def _several_actions(table: Table) -> Mask:
+    """States in which steps of several actions of the policy are possible."""
+    several = np.zeros(len(table), dtype=np.bool_)
+    problem = table.dynamics.problem
+    if problem.policy is None or not table.steps.size:
+        return several
+    actions = [
+        action_of(problem.policy, problem.environment, s.leap.transition) for s in table.dynamics.steps
+    ]
+    names = list(dict.fromkeys(actions))
+    own = np.array([-1 if a is None else names.index(a) for a in actions], dtype=np.int64)[table.steps]
+    sources, own = table.sources[own >= 0], own[own >= 0]
+    some = np.zeros(len(table), dtype=np.int64)
+    some[sources] = own  # of several, one
+    several[sources[own != some[sources]]] = True
+    return several
+
+
+def _is_bad(table: Table, number: int) -> bool:
+    problem = table.dynamics.problem
+    assert isinstance(problem.property, Never)
+    try:
+        return holds(problem, _state(table, number), problem.property.bad)
+    except InvalidProblem:
+        return False
+
+
+def _state(table: Table, number: int) -> State:
+    return as_state(table.dynamics, table.state(number))
+
+
+def _trace(table: Table, way: Concrete, goal: int) -> Trace | str:
+    start, edges = way.path(table, goal)
+    numbers = [start, *(int(table.targets[e]) for e in edges)]
+    taken = [table.dynamics.steps[int(table.steps[e])] for e in edges]
+    return trace_along(table.dynamics, [table.state(n) for n in numbers], taken)
