@@ -9,11 +9,13 @@ from random import Random
 
 import numpy as np
 import pytest
+from tests.engines.predicates.wide_systems import FIRST, tanks
 from tests.laws.automata_networks import automata_network
 from tests.laws.brute_force import truth
 
 from surefoot.certify.replay import replay
 from surefoot.engines.predicates import Predicates
+from surefoot.engines.predicates.asked import refining, surely
 from surefoot.network.evaluate import outputs_of
 from surefoot.problem.names import output_name
 from surefoot.problem.policy import NeuralPolicy
@@ -21,7 +23,7 @@ from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.problem.term import Const, Term, Var, equal, ite
 from surefoot.run import verify
-from surefoot.verdict.verdict import Holds, Proved, Unknown, Violated
+from surefoot.verdict.verdict import Holds, Proved, Reason, Unknown, Violated
 from surefoot.work.budget import Budget
 
 first, second = (Var(output_name(i)) for i in range(2))
@@ -85,6 +87,49 @@ def test_a_truth_within_rounding_may_be_either(means: str) -> None:
                 assert truth(asked) == "holds"
             if isinstance(verdict, Violated):
                 assert truth(asked) == "violated"
+
+
+@pytest.mark.parametrize("seed", [6, 19, 23, 46, 57])
+def test_a_violation_behind_states_that_are_bad_within_rounding_is_found(seed: int) -> None:
+    """The threshold is the output of a state, so that states come first that are bad in some evaluation."""
+    problem = automata_network(seed)
+    for threshold in dict.fromkeys(_outputs(problem)):
+        for bad in (first > threshold, (first >= threshold) & (Var("x") >= 1)):
+            asked = replace(problem, property=Never(bad))
+            verdict = Predicates(means="table").check(asked, Budget(60))
+            assert isinstance(verdict, Violated) == (truth(asked) == "violated")
+            if isinstance(verdict, Violated):
+                assert replay(asked, verdict.trace) is None
+
+
+@pytest.mark.parametrize("seed", [19, 46])
+def test_it_is_found_by_questions_without_random_runs(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(refining, "attack", lambda *_: None)
+    problem = automata_network(seed)
+    for threshold in dict.fromkeys(_outputs(problem)):
+        asked = replace(problem, property=Never(first > threshold))
+        verdict = Predicates(means="cells").check(asked, Budget(60))
+        assert isinstance(verdict, Violated) == (truth(asked) == "violated")
+
+
+def test_among_very_many_states_it_is_found_beyond_a_margin(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The starts with the largest output are bad within rounding; the tank is too full three steps later."""
+    monkeypatch.setattr(refining, "attack", lambda *_: None)
+    monkeypatch.setattr(surely, "MOST_STATES", 30)
+    problem = tanks((FIRST > 420) | (first >= _above(1500)), eager=True)
+    verdict = Predicates().check(problem, Budget(60))
+    assert isinstance(verdict, Violated)
+    assert replay(problem, verdict.trace) is None
+    doubtful = tanks((FIRST > 1500) | (first >= _above(400)))
+    verdict = Predicates().check(doubtful, Budget(60))
+    assert isinstance(verdict, Unknown)
+    assert verdict.reason is Reason.NUMERICS
+    assert "nor was a run that does not depend on rounding found" in verdict.detail
+
+
+def _above(value: float) -> Const:
+    """The next float32 number."""
+    return Const(Fraction(float(np.nextafter(np.float32(value), np.float32(np.inf)))))
 
 
 def _outputs(problem: Problem) -> list[Const]:

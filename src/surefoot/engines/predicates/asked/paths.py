@@ -17,6 +17,7 @@ from math import floor
 from surefoot.encode.expand import expand_scalar
 from surefoot.encode.layout import value_of
 from surefoot.engines.predicates.asked.cubes import (
+    EVERYTHING,
     Cube,
     atoms_of,
     composed,
@@ -84,14 +85,15 @@ def examine(search: Search, reached: Reached, key: Key) -> Run | Spurious | str:
     if not _holds(search.expansion, point, goal.cube):
         if unsafe is None:
             return "an abstract state could not be decided"
-        return _separated(search, "unsafe", point, unsafe, [*search.dynamics.bad, *search.dynamics.trouble])
+        about = [*search.dynamics.bad, *search.dynamics.trouble]
+        return _separated(search, "unsafe", point, unsafe, about, goal.cube)
     return Run((*points, point), tuple(taken), goal)
 
 
 def _start(search: Search, keys: Sequence[Key], taken: Sequence[Way], goal: Goal) -> Point | None:
     """A start from which the path is possible as far as possible, whatever the policy does."""
     expansion = search.expansion
-    ladder = list(_ladder(expansion, keys, taken, goal))
+    ladder = list(_ladder(expansion, keys, taken, goal, search.starts is None))
     if search.starts is not None:
         able = [p for p in search.starts if expansion.key(p) == keys[0]]
         full = [{**{n: _low(expansion, n) for n in expansion.space.names}, **p} for p in able]
@@ -114,16 +116,20 @@ def _initial(search: Search, key: Key) -> list[Cube]:
 
 
 def _ladder(
-    expansion: Expansion, keys: Sequence[Key], taken: Sequence[Way], goal: Goal
+    expansion: Expansion, keys: Sequence[Key], taken: Sequence[Way], goal: Goal, outputs: bool
 ) -> Iterator[list[Cube]]:
-    """What each step, and at last the goal, demands of the first state; values are chosen once for all."""
+    """What each step, and at last the goal, demands of the first state; values are chosen once for all.
+
+    `outputs`: what the network says counts in the first state. In later ones the policy does what it likes.
+    """
     after: dict[str, Linear] = {n: variable(n) for n in expansion.kinds}
     for place, way in enumerate(taken):
-        here = meet([way.guard], expansion.cubes(keys[place]), expansion.kinds)
-        yield _traced(here, after, expansion)
+        first = outputs and not place
+        here = meet([way.cube if first else way.guard], expansion.cubes(keys[place]), expansion.kinds)
+        yield here if first else _traced(here, after, expansion)
         after = {**after, **{n: _composed(v, after) for n, v in way.after.items()}}
     last = meet([goal.cube], expansion.cubes(keys[-1]), expansion.kinds)
-    yield _traced(last, after, expansion)
+    yield last if outputs and not taken else _traced(last, after, expansion)
 
 
 def _traced(cubes: Sequence[Cube], after: dict[str, Linear], expansion: Expansion) -> list[Cube]:
@@ -190,13 +196,21 @@ def _against(search: Search, stuck: Point, going: Point, way: Way, target: Key) 
     if wrong:
         terms = [precondition(p.condition, step.after) for p in wrong]
         return _separated(search, "transition", stuck, going, terms)
-    return _policy(search, stuck, going, way)
+    return _turning(search, "policy", stuck, going, way.cube)
 
 
 def _separated(
-    search: Search, why: str, first: Point, second: Point, terms: Sequence[Term]
+    search: Search,
+    why: str,
+    first: Point,
+    second: Point,
+    terms: Sequence[Term],
+    said: Cube = EVERYTHING,
 ) -> Spurious | str:
-    """The first comparison that has another value in the two states, or a bound between them."""
+    """The first comparison that has another value in the two states, or a bound between them.
+
+    `said`: what the network says in the second state, and perhaps not in the first.
+    """
     dynamics = search.dynamics
     parts = [c for t in terms for c in comparisons(t)]
     for candidate in about_states(dynamics, parts):
@@ -207,7 +221,7 @@ def _separated(
         if values[0] != values[1]:
             condition = tidy(dynamics, candidate)
             return Spurious(why, expand_scalar(condition, scalar_terms(dynamics.layout)), condition)
-    return _bounded(search, why, first, second)
+    return _turning(search, why, first, second, said)
 
 
 def _halved(search: Search, keys: Sequence[Key], found: Spurious | str) -> Spurious | str:
@@ -277,9 +291,11 @@ def _bound(search: Search, why: str, name: str, value: Fraction) -> Spurious:
     return Spurious(why, term <= near, Var(name) <= near)
 
 
-def _policy(search: Search, stuck: Point, going: Point, way: Way) -> Spurious | str:
-    """Change one variable after the other into that of the other point until the policy picks the action."""
+def _turning(search: Search, why: str, stuck: Point, going: Point, said: Cube) -> Spurious | str:
+    """Change one variable after the other into that of the other point until the network says so too."""
     expansion, names = search.expansion, search.dynamics.scalars
+    if not expansion.space.mentions_outputs(said):
+        return _bounded(search, why, stuck, going)
     order = sorted(
         (n for n in names if stuck[n] != going[n]),
         key=lambda n: -abs(stuck[n] - going[n]) / _width(expansion, n),
@@ -287,10 +303,10 @@ def _policy(search: Search, stuck: Point, going: Point, way: Way) -> Spurious | 
     corners: list[dict[str, Fraction]] = [dict(stuck)]
     for name in order:
         corners.append({**corners[-1], name: going[name]})
-    picks = _picked(expansion, corners, way)
+    picks = _says(expansion, corners, said)
     turn = next((n for n, picked in enumerate(picks) if picked), None)
     if turn is None or turn == 0:
-        return _bounded(search, "policy", stuck, going)
+        return _bounded(search, why, stuck, going)
     name, low, high = order[turn - 1], corners[turn - 1][order[turn - 1]], going[order[turn - 1]]
     whole = whole_names(expansion.kinds)
     while abs(high - low) > 1:
@@ -300,18 +316,18 @@ def _policy(search: Search, stuck: Point, going: Point, way: Way) -> Spurious | 
             steps = sorted({Fraction(floor(s)) for s in steps} - {low, high}, reverse=high < low)
         if not steps:
             break
-        picks = _picked(expansion, [{**corners[turn], name: s} for s in steps], way)
+        picks = _says(expansion, [{**corners[turn], name: s} for s in steps], said)
         first = next((i for i, picked in enumerate(picks) if picked), len(steps))
         low, high = steps[first - 1] if first else low, steps[first] if first < len(steps) else high
         if name not in whole:
             break
-    return _bound(search, "policy", name, min(low, high) if name in whole else (low + high) / 2)
+    return _bound(search, why, name, min(low, high) if name in whole else (low + high) / 2)
 
 
-def _picked(expansion: Expansion, points: Sequence[dict[str, Fraction]], way: Way) -> list[bool]:
-    """Whether the policy may pick what the way needs, point by point."""
+def _says(expansion: Expansion, points: Sequence[dict[str, Fraction]], said: Cube) -> list[bool]:
+    """Whether the network may say what the comparisons of its outputs demand, point by point."""
     outputs = set(expansion.space.outputs)
-    rows = tuple(a for a in way.cube.rows if outputs & {n for n, _ in a.linear.coefficients})
+    rows = tuple(a for a in said.rows if outputs & {n for n, _ in a.linear.coefficients})
     cubes = [Cube(_fixed(expansion, p).box, rows) for p in points]
     return [reply.possible for reply in expansion.space.ask("run", cubes)]
 

@@ -141,8 +141,9 @@ def _further(refining: Refining, found: Run, doubt: Unknown) -> Verdict:
         if isinstance(said, Violated):
             return said
         margin *= WIDER
-    tried = "the budget ended before" if budget.spent() else "nor was"
-    return replace(doubt, detail=f"{doubt.detail}; {tried} a run found that does not depend on rounding")
+    other = "a run that does not depend on rounding"
+    tried = f"the budget ended before {other} was found" if budget.spent() else f"nor was {other} found"
+    return replace(doubt, detail=f"{doubt.detail}; {tried}")
 
 
 def _holds(dynamics: Dynamics, graph: AbstractGraph, foreign: Sequence[str]) -> Verdict:
