@@ -141,8 +141,8 @@ def _further(refining: Refining, found: Run, doubt: Unknown) -> Verdict:
         if isinstance(said, Violated):
             return said
         margin *= WIDER
-    other = "a run that does not depend on rounding"
-    tried = f"the budget ended before {other} was found" if budget.spent() else f"nor was {other} found"
+    wanted = "a run that does not depend on rounding"
+    tried = f"the budget ended before {wanted} was found" if budget.spent() else f"nor was {wanted} found"
     return replace(doubt, detail=f"{doubt.detail}; {tried}")
 
 
