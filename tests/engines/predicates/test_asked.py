@@ -18,8 +18,9 @@ from surefoot.problem.environment import Component, Edge, Environment, Int, Outc
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.problem.term import Const, Var, conjunction, disjunction, equal
+from surefoot.run import verify
 from surefoot.verdict.artifact import AbstractGraph
-from surefoot.verdict.verdict import Holds, Reason, Unknown, Vacuous, Violated
+from surefoot.verdict.verdict import Holds, Proved, Reason, Unknown, Vacuous, Violated
 from surefoot.work.budget import Budget
 
 States = set[tuple[object, ...]]
@@ -156,6 +157,22 @@ def test_a_problem_that_takes_long_to_put_into_questions_is_no_objection() -> No
     late = Predicates().check(problem, Budget(0.0))
     assert isinstance(late, Unknown)
     assert late.reason is Reason.TIMEOUT
+
+
+def test_many_abstract_states_are_certified_without_a_table() -> None:
+    """Every place of a board is an abstract state of its own: boxes that the checker goes through."""
+    x, y = Var("x"), Var("y")
+    edges = tuple(Edge(guard=v <= 16, outcomes=(Outcome(updates=(Update(v, v + 1),)),)) for v in (x, y))
+    variables = (Variable("x", Int(0, 17)), Variable("y", Int(0, 17)), Variable("z", Int(0, 10**9)))
+    start = equal(x, 0) & equal(y, 0) & equal(Var("z"), 7)
+    board = Environment("board", variables, start, (Component("c", edges),))
+    given = (*(v <= i for v in (x, y) for i in range(17)), Var("z") <= 7, Var("z") <= 6)
+    problem = Problem("board", board, None, Never(x + y + Var("z") > 41))
+    result = verify(problem, Predicates(given, fixed=True), Budget(60))
+    assert isinstance(result.verdict, Proved)
+    assert result.verdict.certificate.kind == "graph"
+    assert isinstance(result.verdict.artifact, AbstractGraph)
+    assert len(result.verdict.artifact.states) == 324
 
 
 def test_it_suits_networks_in_systems_of_many_states() -> None:

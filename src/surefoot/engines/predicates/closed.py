@@ -12,8 +12,9 @@ from surefoot.engines.predicates.asked.conditions import cubes
 from surefoot.engines.predicates.asked.cubes import EVERYTHING, Cube, meet
 from surefoot.engines.predicates.moves import Dynamics
 from surefoot.errors import Unsupported
-from surefoot.problem.names import location_name
-from surefoot.problem.term import FALSE, TRUE, Apply, Term, Var, conjunction, disjunction
+from surefoot.problem.names import location_name, output_index
+from surefoot.problem.property import Never
+from surefoot.problem.term import FALSE, TRUE, Apply, Term, Var, conjunction, disjunction, free_names
 from surefoot.verdict.artifact import AbstractGraph
 from surefoot.verdict.verdict import Argument, ClosedSet, Holds
 
@@ -80,7 +81,10 @@ def because_closed(
     dynamics: Dynamics, graph: AbstractGraph, how: str, states: ClosedSet | None = None
 ) -> Holds:
     """What holds because the abstract states are closed; with what a proof of that needs."""
-    inside = closed_condition(dynamics, graph, MOST_STATES if states is None else MOST_BESIDE)
+    assert isinstance(dynamics.problem.property, Never)
+    speaks = any(output_index(n) is not None for n in free_names(dynamics.problem.property.bad))
+    beside = states is not None and not speaks  # boxes say nothing about outputs
+    inside = closed_condition(dynamics, graph, MOST_BESIDE if beside else MOST_STATES)
     shown = inside is not None or states is not None
     argument = Argument("closed", 1, invariant=inside, states=states) if shown else None
     return Holds(None, "predicates", as_asked=True, how=how, argument=argument, artifact=graph)

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from math import ceil, floor, prod
 
 from surefoot.encode.concrete import Candidate, concretise
 from surefoot.engines.predicates.asked.attack import attack
+from surefoot.engines.predicates.asked.cubes import Cube, ends
 from surefoot.engines.predicates.asked.expansion import Key
 from surefoot.engines.predicates.asked.foreign import Answerers
 from surefoot.engines.predicates.asked.paths import Run, Spurious, as_trace, compared, examine
@@ -19,14 +21,16 @@ from surefoot.engines.predicates.asked.surely import beyond, explored, margin_at
 from surefoot.engines.predicates.asked.ways import moved, predicate
 from surefoot.engines.predicates.closed import because_closed
 from surefoot.engines.predicates.graph import abstract_state, as_state
-from surefoot.engines.predicates.moves import Dynamics
+from surefoot.engines.predicates.moves import Dynamics, domain
+from surefoot.engines.predicates.tabulated.boxes import MOST
+from surefoot.engines.predicates.tabulated.table import size
 from surefoot.errors import InvalidProblem
 from surefoot.problem.property import Never
 from surefoot.problem.semantics import State, holds
 from surefoot.problem.show import show
 from surefoot.problem.term import Term
 from surefoot.verdict.artifact import AbstractGraph
-from surefoot.verdict.verdict import Holds, Reason, Trace, Unknown, Vacuous, Verdict, Violated
+from surefoot.verdict.verdict import Box, ClosedSet, Holds, Reason, Trace, Unknown, Vacuous, Verdict, Violated
 from surefoot.verdict.words import counted
 from surefoot.work.budget import Budget
 
@@ -56,7 +60,7 @@ def decide(
     if found is None:
         if not search.has_starts():
             return Vacuous("there is no start state")
-        return _holds(dynamics, refining.graph, answerers.names())
+        return _holds(search, refining.graph, answerers.names())
     if not isinstance(found, Run):
         return found
     said = _run(search, found, refining.graph)
@@ -146,14 +150,45 @@ def _further(refining: Refining, found: Run, doubt: Unknown) -> Verdict:
     return replace(doubt, detail=f"{doubt.detail}; {tried}")
 
 
-def _holds(dynamics: Dynamics, graph: AbstractGraph, foreign: Sequence[str]) -> Verdict:
+def _holds(search: Search, graph: AbstractGraph, foreign: Sequence[str]) -> Verdict:
+    dynamics = search.dynamics
     if dynamics.doubts:
         return Unknown(Reason.NUMERICS, "; ".join(dynamics.doubts), artifact=graph)
     sizes = f"{counted(len(graph.states), 'state')} and {counted(len(graph.predicates), 'predicate')}"
     how = f"by a predicate abstraction with {sizes}"
     if foreign:  # their "impossible" has a tolerance, or no proof
         return Holds(None, ", ".join(foreign), as_asked=True, how=how, artifact=graph)
-    return because_closed(dynamics, graph, how)
+    return because_closed(dynamics, graph, how, _states(search, graph))
+
+
+def _states(search: Search, graph: AbstractGraph) -> ClosedSet | None:
+    """The abstract states with boxes around their states; None where a checker cannot go through these."""
+    dynamics, expansion = search.dynamics, search.expansion
+    ranges = [domain(kind) for kind in dynamics.layout.kinds.values()]
+    if None in ranges:
+        return None
+    names = [c.name for c in dynamics.problem.environment.components if len(c.locations) > 1]
+    places = {c.name: c.locations for c in dynamics.problem.environment.components}
+    keys = [
+        Key(tuple(places[n].index(p) for n, (_, p) in zip(names, s.locations, strict=True)), s.values)
+        for s in graph.states
+    ]
+    boxes = dict.fromkeys(_box(dynamics, cube) for key in keys for cube in expansion.cubes(key))
+    if sum(prod(high - low + 1 for low, high in box) for box in boxes) > MOST:
+        boxes = {tuple((r[0], r[-1]) for r in ranges if r is not None): None}
+        if size(dynamics) > MOST:
+            return None
+    return ClosedSet(graph.predicates, tuple((k.places, k.bits) for k in keys), tuple(boxes))
+
+
+def _box(dynamics: Dynamics, cube: Cube) -> Box:
+    found = []
+    for name in dynamics.scalars:
+        low, high = ends(name, cube, dynamics.kinds)
+        assert low is not None
+        assert high is not None
+        found.append((ceil(low), floor(high)))
+    return tuple(found)
 
 
 def _run(search: Search, found: Run, graph: object) -> Violated | Unknown:
