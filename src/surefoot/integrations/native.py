@@ -14,14 +14,13 @@ not grow with the size of the barrier. A step uses memory of its own: make one f
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from struct import Struct, error
 
 from surefoot.compile.source.guard import symbol_of
+from surefoot.compile.source.machine import Step
 from surefoot.errors import InvalidProblem
-
-Step = Callable[[Sequence[float], Sequence[float]], tuple[tuple[float, ...], int]]
 
 
 def native(path: str | Path, name: str | None = None) -> Step:
@@ -49,6 +48,8 @@ def native(path: str | Path, name: str | None = None) -> Step:
             write(given, 0, *state, *proposed)
         except error:
             raise ValueError(numbers) from None
+        if len(proposed) != controls:  # and so the state has as many too few or too many
+            raise ValueError(numbers)
         intervened: int = function(*places)
         return read(applied), intervened
 

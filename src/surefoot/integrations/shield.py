@@ -9,17 +9,23 @@ set), and counters of the episode. A learner that stores what it proposed trains
 done where the shield intervened: `info["shield"]["applied"]` is what was done. The proof is about float64:
 an action space of float32 rounds what the program says, which no proof knows of; what is proposed is rounded
 before the shield looks at it.
+
+The step of an exported module is translated to machine code once, which decides the same bit for bit and
+sooner. Any other step is called as it is; `env.deciding.objection` says why. Copies of a wrapper, pickled
+ones too, work as the wrapper does.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from surefoot.errors import missing
-from surefoot.integrations.native import Step
+from surefoot.compile.source.machine import Step, machine_step
+from surefoot.errors import Unsupported, missing
 
 try:
     import gymnasium
@@ -80,6 +86,32 @@ def _numbers(values: Any) -> list[float]:
     return np.asarray(values, dtype=np.float64).ravel().tolist()
 
 
+@dataclass(frozen=True, slots=True)
+class Deciding:
+    """The step of a shield as it was given, and what is called in its place."""
+
+    step: Step
+    call: Step  # machine code, or the step itself
+    objection: str | None  # why it is the step itself
+
+    def __deepcopy__(self, known: dict[int, Any]) -> Deciding:
+        if self.objection is None:
+            return self  # machine code has no memory that copies could disturb
+        own = deepcopy(self.step, known)
+        return Deciding(own, own, self.objection)
+
+    def __reduce__(self) -> tuple[Callable[[Step], Deciding], tuple[Step]]:
+        return deciding, (self.step,)  # addresses mean nothing in another process
+
+
+def deciding(step: Step) -> Deciding:
+    """In machine code, if it is the step of an exported module."""
+    try:
+        return Deciding(step, machine_step(step), None)
+    except Unsupported as reason:
+        return Deciding(step, step, str(reason))
+
+
 class Shielded(_Watched):
     """`state_of`: from an observation to the values of the model's variables, in their order."""
 
@@ -93,7 +125,8 @@ class Shielded(_Watched):
             raise TypeError(
                 f"a shield of controls needs actions that are floats, not {env.action_space.dtype}"
             )
-        self.decide = step
+        self.deciding = deciding(step)
+        self.decide = self.deciding.call
         self.dtype, self.shape = env.action_space.dtype, env.action_space.shape
         self.flat = len(self.shape) == 1
 
@@ -108,6 +141,12 @@ class Shielded(_Watched):
             if not self.flat:
                 action = action.reshape(self.shape)
         return self.stepped(action, proposed, values, intervened)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "decide"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, decide=state["deciding"].call)
 
 
 class Masked(_Watched):

@@ -163,17 +163,22 @@ def in_turns(works: Mapping[str, Work]) -> dict[str, float]:
 def written(made: Made) -> Callable[[Any, Any], Any]:
     """The step of the exported Python module."""
     with TemporaryDirectory() as folder:
-        path = Path(folder) / "surefoot_guard.py"
-        path.write_text(made.python(), "utf-8")
-        spec = spec_from_file_location("surefoot_guard", path)
-        assert spec is not None
-        assert spec.loader is not None
-        module, kept = module_from_spec(spec), sys.dont_write_bytecode
-        sys.dont_write_bytecode = True
-        try:
-            spec.loader.exec_module(module)
-        finally:
-            sys.dont_write_bytecode = kept
+        return imported(made, Path(folder))
+
+
+def imported(made: Made, folder: Path) -> Callable[[Any, Any], Any]:
+    """The step of the Python module, written to a folder."""
+    path = folder / "surefoot_guard.py"
+    path.write_text(made.python(), "utf-8")
+    spec = spec_from_file_location("surefoot_guard", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module, kept = module_from_spec(spec), sys.dont_write_bytecode
+    sys.dont_write_bytecode = True
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.dont_write_bytecode = kept
     step: Callable[[Any, Any], Any] = module.step
     return step
 
