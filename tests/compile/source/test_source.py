@@ -191,7 +191,13 @@ def test_c_loaded_into_python_is_the_same_step(tmp_path: Path) -> None:
         given, word = loaded(state, proposed)
         assert (bits(given), word) == (bits(applied), intervened)
         again((9.0, 9.0), (0.0, 1.0))
-    for state, proposed in [((0.0,), (0.0, 1.0)), ((0.0, "x"), (0.0, 1.0))]:
+    several = [
+        ((0.0,), (0.0, 1.0)),
+        ((0.0, "x"), (0.0, 1.0)),
+        ((0.0, 0.0, 0.0), (1.0,)),
+        ((0.0,), (0.0,) * 3),
+    ]
+    for state, proposed in several:
         with pytest.raises(ValueError, match="2 state values and 2 controls"):
             loaded(state, proposed)
     with pytest.raises(InvalidProblem, match="no shield `other`"):
