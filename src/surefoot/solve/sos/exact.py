@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.query.polynomial import Monomial, Polynomial, constant, monomials
+from surefoot.solve.sos.newton import hull_of, within
 from surefoot.solve.sos.program import Block, Identity, solve
 from surefoot.solve.sos.symmetry import occurring_parities, together
 from surefoot.work.budget import Budget
@@ -50,12 +51,13 @@ def blocks(
             factor = factor * constraints[index]
         if factor.degree <= degree:
             factors.append((of, factor))
-    occurring = occurring_parities([*others, *(factor for _, factor in factors)])
-    return [
-        (of, Block(group, factor))
-        for of, factor in factors
-        for group in together(monomials(over, total, (degree - factor.degree) // 2), occurring)
-    ]
+    involved = [*others, *(factor for _, factor in factors)]
+    occurring, hull = occurring_parities(involved), hull_of(involved, over, degree)
+    found = []
+    for of, factor in factors:
+        basis = within(monomials(over, total, (degree - factor.degree) // 2), factor, hull)
+        found += [(of, Block(group, factor)) for group in together(basis, occurring)]
+    return found
 
 
 def prove(
