@@ -73,7 +73,11 @@ TYPES: dict[str, Any] = {
     "str": str,
     "str | None": str,
 }
-CHOICES: dict[str, tuple[str, ...]] = {"method": WAYS, "configuration": tuple(CONFIGURATIONS)}
+CHOICES: dict[str, tuple[str, ...]] = {
+    "method": WAYS,
+    "configuration": tuple(CONFIGURATIONS),
+    "squares": ("auto", "sos", "sdsos"),
+}
 
 
 def engine_flags(command: Callable[..., Any], names: Sequence[str] = ()) -> Callable[..., Any]:

@@ -14,7 +14,7 @@ from surefoot.engines.barrier.plane import SPARE, Plane, Range, Unproved, magnit
 from surefoot.problem.term import Term
 from surefoot.query.polynomial import Polynomial, constant, variable
 from surefoot.solve.halfspaces import Combinations
-from surefoot.solve.sos import Summand, prove
+from surefoot.solve.sos import Squares, Summand, prove
 from surefoot.work.budget import Budget
 
 Proof = tuple[Summand, ...]
@@ -38,12 +38,13 @@ def closed_set(
     reached: Sequence[tuple[bool, bool]],
     tested: bool,
     budget: Budget,
+    squares: Squares = "auto",
 ) -> ClosedSet:
     """`rows`: in the units of the plane; the barrier is the largest of them. `Unproved` says what fails."""
     if not _within(starts, where.domain):
         raise Unproved("the starts")
     term = largest_of([written(where, row) for row in rows])
-    work = Obligations(where, term, tested, budget)
+    work = Obligations(where, term, tested, budget, squares)
     room, step, drift = work.margins()
     saturation, unsafe = work.saturation(reached), work.unsafe()
     steps = work.steps(reached, room, step, drift)
@@ -91,6 +92,7 @@ class Obligations:
     term: Term
     tested: bool
     budget: Budget
+    squares: Squares = "auto"  # which sums of squares are tried
 
     @property
     def rows(self) -> list[Polynomial]:
@@ -162,7 +164,7 @@ class Obligations:
         self.budget.progress(f"barrier: {what}")
         used = {i for p in (wanted, *where) for m in p.terms for i, e in enumerate(m) if e}
         variables = sorted(used | set(self.where.states))
-        found = prove(wanted, where, products, variables, self.budget)
+        found = prove(wanted, where, products, variables, self.budget, squares=self.squares)
         if found is None:
             raise Unproved(what)
         return [_summand(s) for s in found]

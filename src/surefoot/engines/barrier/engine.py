@@ -10,7 +10,7 @@ be a polyhedron instead, as in the paper's artifact (`polyhedron`).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from surefoot.encode.barrier import rules_of, system_of, without_target
 from surefoot.errors import Unsupported
@@ -34,6 +34,9 @@ class Barrier:
     polynomial: bool = False
     """Only polynomials: no polyhedra, which are tried too if the system is linear."""
 
+    squares: Literal["auto", "sos", "sdsos"] = "auto"
+    """Sums of squares with any matrices, with sums of 2x2 ones (sdsos: many variables), or by their size."""
+
     def objection(self, problem: Problem) -> str | None:
         try:
             system_of(_without(problem))
@@ -48,15 +51,15 @@ class Barrier:
         return None
 
     def check(self, problem: Problem, budget: Budget) -> Verdict:
-        from surefoot.engines.barrier.find import alternatives
+        from surefoot.engines.barrier.find import Squared, alternatives
         from surefoot.engines.barrier.search import search  # with all that it needs, when it is needed
 
         if isinstance(problem.property, Eventually | Recurs):
             return self._converges(problem, budget)
         system = system_of(problem)
         (rule,) = rules_of(problem.policy)
-        degrees = tuple(range(2, self.degree + 1, 2))
-        found = search(system, rule.then, degrees if self.polynomial else alternatives(degrees), budget)
+        shapes = tuple(Squared(degree, self.squares) for degree in range(2, self.degree + 1, 2))
+        found = search(system, rule.then, shapes if self.polynomial else alternatives(shapes), budget)
         if not isinstance(found, str):
             return Proved(Certificate("barrier", {"sets": [content(found)]}))
         if budget.spent():

@@ -20,7 +20,17 @@ from surefoot.encode.barrier import conjunctions, polynomial_of, range_of
 from surefoot.engines.barrier.plane import Plane, Range
 from surefoot.engines.barrier.sampled import Floats, evaluated
 from surefoot.query.polynomial import Monomial, Polynomial, constant, monomials, variable
-from surefoot.solve.sos import Condition, fit, mirrored, orthogonal, parity, span, symmetries, without_images
+from surefoot.solve.sos import (
+    Condition,
+    Squares,
+    fit,
+    mirrored,
+    orthogonal,
+    parity,
+    span,
+    symmetries,
+    without_images,
+)
 from surefoot.work.budget import Budget
 
 Template: TypeAlias = int | tuple[Monomial, ...]  # a degree, or the monomials of the system's variables
@@ -30,19 +40,27 @@ ABOVE = Fraction(1, 1000)  # what B is at least where it has to be positive
 
 
 @dataclass(frozen=True, slots=True)
+class Squared:
+    """B has this template; `squares`: which sums of squares its conditions are looked for and proved by."""
+
+    template: Template
+    squares: Squares
+
+
+@dataclass(frozen=True, slots=True)
 class Polyhedron:
     """B is the largest of linear rows, at most so many for each variable; in linear systems only."""
 
     rows: int
 
 
-Shape: TypeAlias = Template | Polyhedron  # of B
+Shape: TypeAlias = Template | Squared | Polyhedron  # of B
 FEW, MANY = Polyhedron(8), Polyhedron(100)  # as quick to test as a polynomial; as many as may be worth it
 
 
-def alternatives(degrees: tuple[int, ...]) -> tuple[Shape, ...]:
+def alternatives(polynomials: tuple[Template | Squared, ...]) -> tuple[Shape, ...]:
     """Polyhedra where they are cheap, then polynomials, then any polyhedra."""
-    return (FEW, *degrees, MANY)
+    return (FEW, *polynomials, MANY)
 
 
 def pairs(count: int, first: int = 0) -> list[tuple[int, int]]:
@@ -50,10 +68,16 @@ def pairs(count: int, first: int = 0) -> list[tuple[int, int]]:
     return [(first + 2 * i, first + 2 * i + 1) for i in range(count)]
 
 
+def squared(shape: Template | Squared) -> Squared:
+    """A template alone is for any sums of squares, as they fit its size."""
+    return shape if isinstance(shape, Squared) else Squared(shape, "auto")
+
+
 def too_large(variables: int, shape: Shape) -> str | None:
     """Why no such set is looked for; None if it is."""
     if isinstance(shape, Polyhedron):
         return None
+    shape = squared(shape).template
     count = comb(variables + shape, shape) if isinstance(shape, int) else len(shape)
     if count <= MOST_MONOMIALS:
         return None
@@ -64,14 +88,15 @@ def too_large(variables: int, shape: Shape) -> str | None:
 def find(
     where: Plane,
     starts: Sequence[Range],
-    shape: Template,
+    shape: Template | Squared,
     factor: Fraction,
     reached: Sequence[tuple[bool, bool]],
     budget: Budget,
     wished: Floats | None = None,
 ) -> Polynomial | None:
     """A polynomial in the units of the plane; `reached`: ends of controls that the set may reach."""
-    plain = _basis(where, shape)
+    wanted = squared(shape)
+    plain = _basis(where, wanted.template)
     signs = _signs(where, plain)
     basis = [*plain, *(part.times(Fraction(-1)) for part in plain)] if signs else plain
     # What the network visits need not be symmetric.
@@ -83,7 +108,7 @@ def find(
         return None
     conditions = without_images(conditions, changed) if changed else conditions
     rows = None if wished is None else np.column_stack([evaluated(part, wished) for part in basis])
-    found = fit(conditions, len(basis), budget, rows)
+    found = fit(conditions, len(basis), budget, rows, wanted.squares)
     if found is None:
         return None
     total = constant(0, where.size)

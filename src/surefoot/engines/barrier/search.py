@@ -9,7 +9,7 @@ import numpy as np
 from surefoot.encode.barrier import System
 from surefoot.engines.barrier.closed import ClosedSet, closed_set
 from surefoot.engines.barrier.domain import domains, limits_of
-from surefoot.engines.barrier.find import Polyhedron, Shape, find, too_large
+from surefoot.engines.barrier.find import Polyhedron, Shape, find, squared, too_large
 from surefoot.engines.barrier.plane import Plane, Unproved, plane
 from surefoot.engines.barrier.polyhedron.search import polyhedron
 from surefoot.engines.barrier.sampled import is_linear, sampled
@@ -41,7 +41,9 @@ def search(
             trouble = found or (NO_POLYHEDRON if len(shapes) == 1 else trouble)
             continue
         known = known or factors(system, then)
-        kind = f"of degree {shape}" if isinstance(shape, int) else "with the given monomials"
+        wanted = squared(shape)
+        given = isinstance(wanted.template, tuple)
+        kind = "with the given monomials" if given else f"of degree {wanted.template}"
         if budget.spent():
             return trouble
         if (refused := too_large(len(system.variables), shape)) is not None:
@@ -56,12 +58,14 @@ def search(
             for reached in ends(system):
                 for factor in known:
                     budget.progress(f"barrier: {kind}, B(next) <= {float(factor)} B")
-                    barrier = find(where, system.initial, shape, factor, reached, budget)
+                    barrier = find(where, system.initial, wanted, factor, reached, budget)
                     if barrier is None:
                         trouble = f"none is found {kind}"
                         continue
                     try:
-                        return closed_set(where, [barrier], system.initial, reached, tested, budget)
+                        return closed_set(
+                            where, [barrier], system.initial, reached, tested, budget, wanted.squares
+                        )
                     except Unproved as why:
                         trouble = f"one {kind} was found in floats, but not proved: {why}"
                     if budget.spent():

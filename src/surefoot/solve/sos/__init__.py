@@ -3,12 +3,14 @@
 from surefoot.query.polynomial import Polynomial
 from surefoot.solve.sos.condition import Condition
 from surefoot.solve.sos.exact import Summand, prove
+from surefoot.solve.sos.gram import Squares
 from surefoot.solve.sos.symmetry import mirrored, orthogonal, parity, span, symmetries, without_images
 from surefoot.solve.sos.template import fit
 
 __all__ = [
     "Condition",
     "Polynomial",
+    "Squares",
     "Summand",
     "fit",
     "mirrored",

@@ -9,18 +9,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import floor
 
 import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.query.polynomial import Monomial, Polynomial, constant, monomials
+from surefoot.solve.sos.gram import Block, Squares, in_pairs
 from surefoot.solve.sos.newton import hull_of, within
-from surefoot.solve.sos.program import Block, Identity, solve
+from surefoot.solve.sos.program import Identity, solve
 from surefoot.solve.sos.symmetry import occurring_parities, together
 from surefoot.work.budget import Budget
 
 Rows = tuple[tuple[Fraction, ...], ...]  # of a symmetric matrix, up to the diagonal
 BITS = 40  # of a rounded entry, behind the point
+LENGTH = 100  # bits of the largest entry of a matrix that is eliminated in integers
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +40,13 @@ def blocks(
     constraints: Sequence[Polynomial],
     products: Iterable[tuple[int, ...]],
     over: Sequence[int],
-    others: Iterable[Polynomial] = (),
-) -> list[tuple[tuple[int, ...], Block]]:
+    others: Sequence[Polynomial] = (),
+    squares: Squares = "auto",
+) -> list[Block]:
     """Blocks for 1 and for each product of constraints that is not above the degree.
 
-    `others`: the polynomials on the other side; where they and the products allow it a block falls apart.
+    Those for 1 come first. `others`: the polynomials on the other side; where they and the products allow
+    it a block falls apart.
     """
     total = len(next(iter(constraints[0].terms))) if constraints else len(over)
     factors = []
@@ -56,8 +61,8 @@ def blocks(
     found = []
     for of, factor in factors:
         basis = within(monomials(over, total, (degree - factor.degree) // 2), factor, hull)
-        found += [(of, Block(group, factor)) for group in together(basis, occurring)]
-    return found
+        found += [Block(group, factor, of) for group in together(basis, occurring)]
+    return in_pairs(found, others, squares)
 
 
 def prove(
@@ -67,23 +72,24 @@ def prove(
     variables: Sequence[int],
     budget: Budget,
     degree: int | None = None,
+    squares: Squares = "auto",
 ) -> tuple[Summand, ...] | None:
     """wanted >= 0 where all constraints are; only the named products of constraints are used."""
     highest = max(wanted.degree, *(c.degree for c in constraints)) if degree is None else degree
-    parts = blocks(highest + highest % 2, constraints, products, variables, [wanted])
-    main = sum(of == () for of, _ in parts)  # they come first
-    solution = solve([Identity(wanted, {}, tuple(b for _, b in parts))], 0, budget)
+    parts = blocks(highest + highest % 2, constraints, products, variables, [wanted], squares)
+    main = sum(block.of == () for block in parts)
+    solution = solve([Identity(wanted, {}, tuple(parts))], 0, budget)
     if solution is None:
         return None
     summands: list[Summand] = []
     rest = wanted
-    for (of, block), gram in list(zip(parts, solution.grams[0], strict=True))[main:]:
+    for block, gram in list(zip(parts, solution.grams[0], strict=True))[main:]:
         rows = _rounded(gram)
         if not is_semidefinite(rows):
             return None
-        summands.append(Summand(of, block.basis, rows))
+        summands.append(Summand(block.of, block.basis, rows))
         rest = rest - block.factor * square(block.basis, rows)
-    bases = [block.basis for _, block in parts[:main]]
+    bases = [block.basis for block in parts[:main]]
     completed = _completed(rest, bases, [_rounded(gram) for gram in solution.grams[0][:main]])
     if completed is None or not all(map(is_semidefinite, completed)):
         return None
@@ -130,7 +136,36 @@ def _completed(
 
 
 def is_semidefinite(rows: Rows) -> bool:
-    """By elimination in rational numbers."""
+    """In integers of a fixed length, and where these are too short by elimination in rational numbers."""
+    return _surely(rows) or _eliminated(rows)
+
+
+def _surely(rows: Rows) -> bool:
+    """Elimination of a smaller matrix: each time the entries are rounded, and the diagonal so far down that
+    the difference is diagonally dominant. False: it cannot be said in this way."""
+    largest = max((row[-1] for row in rows), default=Fraction(1))
+    if largest <= 0:
+        return False
+    side, unit = len(rows), Fraction(2) ** (largest.denominator.bit_length() - largest.numerator.bit_length())
+    unit *= 2**LENGTH
+    matrix = [[floor(entry * unit) - (side if i == j else 0) for j, entry in enumerate(row)]
+              for i, row in enumerate(rows)]  # fmt: skip
+    for k in range(side):
+        pivot = matrix[k][k]
+        if pivot <= 0:
+            return False
+        column = [matrix[i][k] for i in range(k + 1, side)]
+        for i, left in enumerate(column, start=k + 1):
+            row = matrix[i]
+            if left * left > pivot * row[i]:
+                return False
+            for j in range(k + 1, i + 1):
+                row[j] -= left * column[j - k - 1] // pivot
+            row[i] -= side - k  # 1 for its own rounding and 1 for each other entry of the row
+    return True
+
+
+def _eliminated(rows: Rows) -> bool:
     matrix = [list(row) for row in rows]
     for k in range(len(matrix)):
         pivot = matrix[k][k]

@@ -1,9 +1,9 @@
 """Monomials that a sum of squares can have (Reznick, "Extremal PSD forms with few terms", 1978).
 
-The exponents of all squares lie in the convex hull of the exponents of what they add up to, its Newton polytope:
-a system that is cubic in one variable only needs high powers of that variable alone. Here the hull is that of
-all polynomials of an identity, the products of constraints included. It is used where its corners are squares;
-where they are not the squares need more than the hull, and nothing is left out.
+The exponents of all squares lie in the convex hull of the exponents of what they add up to, its Newton
+polytope: a system that is cubic in one variable only needs high powers of that variable alone. Here the hull
+is that of all polynomials of an identity, the products of constraints included. It is used where its corners
+are squares; where they are not the squares need more than the hull, and nothing is left out.
 """
 
 from __future__ import annotations
@@ -67,5 +67,7 @@ def within(basis: Iterable[Monomial], factor: Polynomial, hull: Hull | None) -> 
     if hull is None:
         return list(basis)
     return [
-        m for m in basis if all(tuple(2 * e + f for e, f in zip(m, n, strict=True)) in hull for n in factor.terms)
+        m
+        for m in basis
+        if all(tuple(2 * e + f for e, f in zip(m, n, strict=True)) in hull for n in factor.terms)
     ]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from math import isfinite, sqrt
+from math import isfinite
 from typing import Any
 
 import clarabel
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from surefoot.query.polynomial import Monomial, Polynomial
+from surefoot.solve.sos.gram import Block
 from surefoot.work.budget import Budget
 from surefoot.work.child import Died, TimedOut, borrowed
 
@@ -27,14 +28,6 @@ MOST_ENTRIES = 60_000  # of all matrices of one program: more takes hours
 LARGE = 1_500  # entries; fewer take less than a second
 GRACE = 0.2  # seconds for Clarabel to say itself that the time is over
 _SOLVED = ("Solved", "AlmostSolved")
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """A Gram matrix over a basis; what it stands for is multiplied by `factor`."""
-
-    basis: tuple[Monomial, ...]
-    factor: Polynomial
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +60,7 @@ def solve(
 ) -> Solution | None:
     """None: no solution was found, for whatever reason."""
     left = budget.remaining()
-    entries = sum(_length(len(block.basis)) for identity in identities for block in identity.blocks)
+    entries = sum(block.columns for identity in identities for block in identity.blocks)
     if left <= 0 or coefficients + 1 + entries > MOST_ENTRIES:
         return None
     if entries <= LARGE:
@@ -92,7 +85,7 @@ def solved(
         starts.append([])
         for block in identity.blocks:
             starts[-1].append(columns)
-            columns += _length(len(block.basis))
+            columns += block.columns
     slacks, columns = columns, columns + (0 if wish is None else len(wish.rows))
     rows, values = _equations(identities, starts, coefficients, columns)
     cones: list[Any] = [clarabel.ZeroConeT(len(values))]
@@ -104,9 +97,10 @@ def solved(
     parts, right = [rows, bounds], [values, limits]
     for identity, begins in zip(identities, starts, strict=True):
         for block, begin in zip(identity.blocks, begins, strict=True):
-            parts.append(_cone(len(block.basis), begin, coefficients, columns))
-            right.append(np.zeros(_length(len(block.basis))))
-            cones.append(clarabel.PSDTriangleConeT(len(block.basis)))
+            rows, several = block.cones(begin, coefficients, columns)
+            parts.append(rows)
+            right.append(np.zeros(block.columns))
+            cones += several
     objective = np.zeros(columns)
     objective[coefficients] = -1.0
     if wish is not None:
@@ -131,7 +125,10 @@ def solved(
     if not np.all(np.isfinite(found)):
         return None
     grams = tuple(
-        tuple(_matrix(found[b:], len(block.basis)) for block, b in zip(i.blocks, begins, strict=True))
+        tuple(
+            block.matrix(found[b : b + block.columns], float(found[coefficients]))
+            for block, b in zip(i.blocks, begins, strict=True)
+        )
         for i, begins in zip(identities, starts, strict=True)
     )
     return Solution(float(found[coefficients]), found[:coefficients], grams)
@@ -149,14 +146,13 @@ def _wished(wish: Wish, coefficients: int, slacks: int, columns: int) -> tuple[A
     return sparse.vstack([above, zero, least], format="csc"), right
 
 
-def _length(side: int) -> int:
-    return side * (side + 1) // 2
-
-
 def _equations(
-    identities: Sequence[Identity], starts: Sequence[Sequence[int]], coefficients: int, columns: int
+    identities: Sequence[Identity], starts: Sequence[Sequence[int]], margin: int, columns: int
 ) -> tuple[Any, NDArray[np.float64]]:
-    """One row for each monomial of each identity: blocks - coefficients * linear = constant."""
+    """One row for each monomial of each identity: blocks - coefficients * linear = constant.
+
+    `margin`: the column of it, which is in the squares of a matrix that is written in pairs.
+    """
     data: list[float] = []
     row_of: list[int] = []
     column_of: list[int] = []
@@ -172,16 +168,13 @@ def _equations(
 
         for block, begin in zip(identity.blocks, begins, strict=True):
             factor = [(m, float(c)) for m, c in block.factor.terms.items()]
-            column = begin
-            for j, second in enumerate(block.basis):
-                for i in range(j + 1):
-                    both = tuple(map(int.__add__, block.basis[i], second))
-                    weight = 1.0 if i == j else sqrt(2.0)
-                    for m, weight_of in factor:
-                        data.append(weight * weight_of)
-                        row_of.append(row(tuple(map(int.__add__, both, m))))
-                        column_of.append(column)
-                    column += 1
+            shared = () if block.pairs is None else ((-1, i, i, 1.0) for i in range(len(block.basis)))
+            for column, i, j, weight in (*block.entries(), *shared):
+                both = tuple(map(int.__add__, block.basis[i], block.basis[j]))
+                for m, weight_of in factor:
+                    data.append(weight * weight_of)
+                    row_of.append(row(tuple(map(int.__add__, both, m))))
+                    column_of.append(margin if column < 0 else begin + column)
         for index, polynomial in identity.linear.items():
             for m, c in polynomial.terms.items():
                 data.append(-float(c))
@@ -191,24 +184,3 @@ def _equations(
             right[row(m)] += float(c)
     shape = (len(right), columns)
     return sparse.csc_matrix((data, (row_of, column_of)), shape=shape), np.array(right)
-
-
-def _cone(side: int, begin: int, margin: int, columns: int) -> Any:
-    """Rows that say: the matrix minus t times the identity is positive semidefinite."""
-    length = _length(side)
-    diagonal = [_length(j + 1) - 1 for j in range(side)]
-    entries = [-1.0] * length + [1.0] * side
-    rows = [*range(length), *diagonal]
-    where = [*range(begin, begin + length), *([margin] * side)]
-    return sparse.csc_matrix((entries, (rows, where)), shape=(length, columns))
-
-
-def _matrix(entries: NDArray[np.float64], side: int) -> NDArray[np.float64]:
-    matrix = np.zeros((side, side))
-    place = 0
-    for j in range(side):
-        for i in range(j + 1):
-            scale = 1.0 if i == j else sqrt(0.5)
-            matrix[i, j] = matrix[j, i] = entries[place] * scale
-            place += 1
-    return matrix

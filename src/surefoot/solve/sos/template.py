@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from surefoot.solve.sos.condition import Condition
 from surefoot.solve.sos.exact import blocks
+from surefoot.solve.sos.gram import Squares
 from surefoot.solve.sos.program import Identity, Wish, solve
 from surefoot.work.budget import Budget
 
@@ -23,6 +24,7 @@ def fit(
     coefficients: int,
     budget: Budget,
     wished: NDArray[np.float64] | None = None,
+    squares: Squares = "auto",
 ) -> list[Fraction] | None:
     """Coefficients, each at most 1 in absolute value, with a common margin in all conditions.
 
@@ -39,8 +41,9 @@ def fit(
             condition.products,
             condition.variables,
             (condition.fixed, *condition.linear.values()),
+            squares,
         )
-        identities.append(Identity(condition.fixed, condition.linear, tuple(b for _, b in parts)))
+        identities.append(Identity(condition.fixed, condition.linear, tuple(parts)))
     solution = solve(identities, coefficients, budget)
     if solution is None or solution.margin <= 0:
         return None

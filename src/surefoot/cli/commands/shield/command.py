@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import sys
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from surefoot.cli.progress import progress
 from surefoot.engines.barrier.find import Shape
 from surefoot.errors import InvalidProblem
 from surefoot.report.region import document
+from surefoot.solve.sos import Squares
 from surefoot.work.budget import Budget
 from surefoot.work.child import processor_time
 
@@ -58,6 +60,9 @@ def share(_: click.Context, option: click.Parameter, given: str) -> Fraction:
               help="Degrees of the barriers, in the order in which they are tried.")  # fmt: skip
 @click.option("--set", "kind", type=click.Choice(["auto", "polynomial", "polyhedron"]), default="auto",
               show_default=True, help="What sets are tried; polyhedra are for linear systems.")  # fmt: skip
+@click.option("--squares", type=click.Choice(["auto", "sos", "sdsos"]), default="auto", show_default=True,
+              help="Proofs of polynomials: sums of squares with any matrices, or with sums of 2x2 ones "
+              "(sdsos: fewer, for many variables); auto: by size.")  # fmt: skip
 @click.option("--rule", default="", metavar="'x, y, x*y'",
               help="The monomials of the program's controls, instead of 1 and all variables.")  # fmt: skip
 @click.option("--invariant", default="", metavar="'1, x^2, x*y'",
@@ -87,6 +92,7 @@ def shield(
     flow_method: str | None,
     tried: tuple[int, ...],
     kind: SetKind,
+    squares: Squares,
     rule: str,
     invariant: str,
     timeout: float,
@@ -126,8 +132,9 @@ def shield(
         what = "simulated runs are steps, and the problem is about continuous time"
         raise InvalidProblem(what, fix="leave --runs or the time out", where="--runs")
     old = () if recheck is None else old_rules(recheck, problem)
-    shapes = _shapes(kind, tried, invariant)
+    shapes = _shapes(kind, tried, invariant, squares)
     sketches = _sketches(rule, invariant, recheck is not None, moved_by_actions(problem))
+    sketches = replace(sketches, squares=squares)
     if moved_by_actions(problem):
         wanted = Wanted(certificate, python_path, c_prefix, report, json_path)
         source = {**loaded.source, "property": name}
@@ -159,6 +166,7 @@ def shield(
             seconds,
             seed=seed,
             kind=kind,
+            squares=squares,
             degrees=tried,
             sketches=sketches,
             source=source,
@@ -173,14 +181,14 @@ def shield(
     return 0 if made.accepted and not made.found.uncovered else 3
 
 
-def _shapes(kind: SetKind, degrees: tuple[int, ...], invariant: str) -> tuple[Shape, ...]:
+def _shapes(kind: SetKind, degrees: tuple[int, ...], invariant: str, squares: Squares) -> tuple[Shape, ...]:
     """Who asks for degrees means polynomials."""
     context = click.get_current_context()
     asked = context.get_parameter_source("tried") is not ParameterSource.DEFAULT
     if kind == "polyhedron" and (asked or invariant):
         what, fix = "a polyhedron has no degree and no monomials", "leave --degree, --invariant or --set out"
         raise InvalidProblem(what, fix=fix, where="--set")
-    return shapes_for("polynomial" if kind == "auto" and asked else kind, degrees)
+    return shapes_for("polynomial" if kind == "auto" and asked else kind, degrees, squares)
 
 
 def _sketches(rule: str, invariant: str, again: bool, finite: bool) -> Sketches:

@@ -15,7 +15,7 @@ from surefoot.certify.checker.check import check
 from surefoot.cli.stored_json import read_json
 from surefoot.compile.source import Example, Guard, c_source, guard_of, python_source
 from surefoot.encode.barrier import System, system_of
-from surefoot.engines.barrier.find import MANY, Shape, alternatives
+from surefoot.engines.barrier.find import MANY, Shape, Squared, alternatives
 from surefoot.engines.shield.campaign.oracle import oracle_of
 from surefoot.engines.shield.program import evidence, program, shielded, with_room_between
 from surefoot.engines.shield.recheck import OldRule, Rechecked, recheck
@@ -30,6 +30,7 @@ from surefoot.problem.problem import Problem
 from surefoot.problem.term import free_names
 from surefoot.query.polynomial import Monomial
 from surefoot.run import unanswered
+from surefoot.solve.sos import Squares
 from surefoot.transform.discretise import discretise
 from surefoot.verdict.verdict import Certificate, Proved, Reason, Result, Unknown, Verdict
 from surefoot.work.budget import Budget
@@ -94,6 +95,7 @@ class Sketches:
 
     rule: str = ""
     invariant: str = ""
+    squares: Squares = "auto"  # of the barriers with given monomials
 
     def rules(self, system: System) -> tuple[Monomial, ...] | None:
         return read_sketch(self.rule, system.variables, HIGHEST_RULE, "--rule") if self.rule else None
@@ -101,14 +103,18 @@ class Sketches:
     def shapes(self, system: System, others: tuple[Shape, ...]) -> tuple[Shape, ...]:
         if not self.invariant:
             return others
-        return (read_sketch(self.invariant, system.variables, HIGHEST_INVARIANT, "--invariant"),)
+        monomials = read_sketch(self.invariant, system.variables, HIGHEST_INVARIANT, "--invariant")
+        return (Squared(monomials, self.squares),)
 
 
-def shapes_for(kind: SetKind = "auto", degrees: tuple[int, ...] = (2, 4)) -> tuple[Shape, ...]:
+def shapes_for(
+    kind: SetKind = "auto", degrees: tuple[int, ...] = (2, 4), squares: Squares = "auto"
+) -> tuple[Shape, ...]:
     """What sets are tried, in this order."""
     if kind == "polyhedron":
         return (MANY,)
-    return alternatives(degrees) if kind == "auto" else degrees
+    polynomials = tuple(Squared(degree, squares) for degree in degrees)
+    return alternatives(polynomials) if kind == "auto" else polynomials
 
 
 def make(

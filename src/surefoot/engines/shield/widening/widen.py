@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from surefoot.encode.barrier import System, rows_of
 from surefoot.engines.barrier.closed import ClosedSet, closed_set, covering
 from surefoot.engines.barrier.domain import inner_limits
-from surefoot.engines.barrier.find import Polyhedron, Shape, Template, find
+from surefoot.engines.barrier.find import Polyhedron, Shape, Squared, find, squared
 from surefoot.engines.barrier.plane import Plane, Range, Unproved, plane
 from surefoot.engines.barrier.sampled import Floats, evaluated
 from surefoot.engines.barrier.search import ends, factors, with_room
@@ -72,7 +72,7 @@ def _wider(system: System, branch: Branch, states: Floats, shapes: Sequence[Shap
         if float(_below(where, [barrier], states).mean()) <= share:
             continue
         try:
-            made = closed_set(where, [barrier], covers[0], reached, branch.set.tested, budget)
+            made = closed_set(where, [barrier], covers[0], reached, branch.set.tested, budget, shape.squares)
             for cover in covers[1:]:
                 made = covering(where, made, cover, budget)
         except Unproved:
@@ -85,7 +85,7 @@ def _wider(system: System, branch: Branch, states: Floats, shapes: Sequence[Shap
 
 def _choices(
     system: System, branch: Branch, states: Floats, shapes: Sequence[Shape]
-) -> Iterator[tuple[Plane, Template, list[tuple[bool, bool]], Fraction]]:
+) -> Iterator[tuple[Plane, Squared, list[tuple[bool, bool]], Fraction]]:
     """What the search for sets tries, in the box of the set and in one around the states."""
     for shape in [shape for shape in shapes if not isinstance(shape, Polyhedron)][:2]:
         for domain in dict.fromkeys((_box_around(system, branch.set, states), branch.set.domain)):
@@ -95,7 +95,7 @@ def _choices(
                 continue
             for reached in reversed(ends(system)):
                 for factor in factors(system, branch.then):
-                    yield where, shape, reached, factor
+                    yield where, squared(shape), reached, factor
 
 
 def _box_around(system: System, known: ClosedSet, states: Floats) -> tuple[Range, ...]:
