@@ -75,7 +75,7 @@ def prove(
     squares: Squares = "auto",
 ) -> tuple[Summand, ...] | None:
     """wanted >= 0 where all constraints are; only the named products of constraints are used."""
-    highest = max(wanted.degree, *(c.degree for c in constraints)) if degree is None else degree
+    highest = max(p.degree for p in (wanted, *constraints)) if degree is None else degree
     parts = blocks(highest + highest % 2, constraints, products, variables, [wanted], squares)
     main = sum(block.of == () for block in parts)
     solution = solve([Identity(wanted, {}, tuple(parts))], 0, budget)

@@ -24,7 +24,8 @@ from surefoot.work.budget import Budget
 from surefoot.work.child import Died, TimedOut, borrowed
 
 LARGEST_MARGIN = 1.0
-MOST_ENTRIES = 60_000  # of all matrices of one program: more takes hours
+MOST_ENTRIES = 60_000  # of all full matrices of one program: more takes hours
+EASIER = 5  # times: so much more unknowns may matrices have that are written in pairs
 LARGE = 1_500  # entries; fewer take less than a second
 GRACE = 0.2  # seconds for Clarabel to say itself that the time is over
 _SOLVED = ("Solved", "AlmostSolved")
@@ -61,7 +62,7 @@ def solve(
     """None: no solution was found, for whatever reason."""
     left = budget.remaining()
     entries = sum(block.columns for identity in identities for block in identity.blocks)
-    if left <= 0 or coefficients + 1 + entries > MOST_ENTRIES:
+    if left <= 0 or coefficients + 1 + _weight(identities) > MOST_ENTRIES:
         return None
     if entries <= LARGE:
         return solved(identities, coefficients, left, wish)
@@ -73,6 +74,12 @@ def solve(
     except Died as death:
         budget.progress(f"semidefinite program: {death}")
         return None
+
+
+def _weight(identities: Sequence[Identity]) -> int:
+    """How large a program is, in entries of full matrices."""
+    every = [block for identity in identities for block in identity.blocks]
+    return sum(block.columns if block.pairs is None else block.columns // EASIER for block in every)
 
 
 def solved(
