@@ -76,3 +76,12 @@ def test_refutations_that_had_no_proof(number: int) -> None:
     assert found.answer == "unsat"
     assert not found.wrong
     assert "proof accepted (real)" in found.compared
+
+
+@pytest.mark.parametrize(("seed", "number"), [(1611, 230), (5013, 140), (5005, 2327)])
+def test_refutations_whose_proof_was_refused(seed: int, number: int) -> None:
+    """The checker knew more than the search: a sign that was open there, a bound by a definition."""
+    found = examined(small(seed, number), number)
+    assert found.answer == "unsat"
+    assert not found.wrong
+    assert "proof accepted (real)" in found.compared

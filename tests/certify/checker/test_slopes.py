@@ -7,7 +7,7 @@ from zlib import compress
 
 import pytest
 from tests.certify.checker.making import shares
-from tests.certify.checker.test_steps import ABSOLUTE, judged
+from tests.certify.checker.test_steps import ABSOLUTE, ONE, accepted, affine, judged, refused
 
 from surefoot.certify.checker.number import BadCertificate
 
@@ -51,3 +51,37 @@ def test_what_is_no_stream_is_refused(word: str) -> None:
 def test_the_number_of_slopes_counts_when_unpacked() -> None:
     assert not verdict(packed(bytes(3)))
     assert not verdict(packed(bytes(1)))
+
+
+@pytest.mark.parametrize("kind", ["drop", "exact"])
+@pytest.mark.parametrize("on", [True, False])
+def test_slopes_of_a_step_count_where_a_sign_is_known(kind: str, on: bool) -> None:
+    """relu(x) + 1/2 <= 0 holds nowhere; after a split by the sign of x, a x is still below relu(x)."""
+    nodes = [affine(0, [[1.0]], [0.0]), ["relu", 1], affine(2, [[1.0]], [0.5])]
+    box, atom = [["x", -1, 1, "real"]], ["<=", {"y": 1}]
+
+    def steps(*slopes: int | None) -> list[object]:
+        told = [{**ONE, "slopes": {"3": [shares(s), None]}} if s is not None else ONE for s in slopes]
+        return [["split", 2, 0, 0], *([kind, [0], m] for m in told)]
+
+    # Known to be on, x itself may be as low as the box of the inputs lets it.
+    good, bad = (0, 63), (128, 65)
+    for slope in good:
+        accepted([atom], steps(*((None, slope) if on else (slope, slope))), variables=box, nodes=nodes)
+    for slope in bad:
+        refused(
+            "step 2" if on else "step 1",
+            [atom],
+            steps(*((None, slope) if on else (slope, 0))),
+            variables=box,
+            nodes=nodes,
+        )
+    refused("step 2", [atom], steps(None, None), variables=box, nodes=nodes)
+
+
+def test_remembered_slopes_are_of_open_signs_only() -> None:
+    """In a part where the sign is known the function itself is used."""
+    nodes = [affine(0, [[1.0]], [0.0]), ["relu", 1], affine(2, [[1.0]], [0.5])]
+    box, atom = [["x", -1, 1, "real"]], ["<=", {"y": 1}]
+    steps = [["slopes", 3, shares(128), None], ["split", 2, 0, 0], ["drop", [0], ONE]]
+    accepted([atom], [*steps, ["drop", [0], {**ONE, "bounds": [[2, 0, -1]]}]], variables=box, nodes=nodes)

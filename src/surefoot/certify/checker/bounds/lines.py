@@ -69,6 +69,28 @@ def _relu(grid: Grid, state: State, v: int, below: tuple[int, ...] | None) -> Ra
     return Ramps(_switched(on, zero, below), bent, lost, zero, low)
 
 
+def step_lines(grid: Grid, state: State, v: int, slopes: Slopes) -> Lines | Ramps:
+    """The lines of a value with the slopes that one step gives: they are meant as they are.
+
+    For 0 <= a <= 1 the line a x is below a ReLU whatever the sign of x. Whoever wrote the step may have known
+    less than the state, and chosen a while the sign was open. The line x or 0 in its place is above a x only
+    within the bounds of x, which the box of value 0 exceeds: the bound of the sum might become worse.
+    """
+    lines = make_lines(grid, state, v, slopes)
+    below = slopes[0]
+    if not isinstance(lines, Ramps) or below is None:
+        return lines
+    other = [i for i, (a, on) in enumerate(zip(below, lines.on, strict=True)) if a != on << 7]
+    choice = {*lines.zero, *(i for i, _, _, _ in lines.bent)}
+    if choice.issuperset(other):
+        return lines
+    source, bits = grid.values[v].sources[0], grid.bits
+    told = [i for i in other if i not in choice]
+    bent = lines.bent + [(i, below[i] << (bits - 7), lines.on[i] << bits, 0) for i in told]
+    sizes = [max(state.high[source][i], -state.low[source][i]) for i in told]
+    return Ramps(lines.on, bent, lines.lost + sum(sizes), lines.zero, lines.low)
+
+
 def _switched(on: list[int], zero: list[int], below: tuple[int, ...] | None) -> list[int]:
     """Where the argument is 0 everywhere both lines are true: x, or 0 if that is the slope given."""
     if not zero or below is None:

@@ -181,7 +181,10 @@ class Lines:
 
 @dataclass(slots=True, eq=False)
 class Ramps:
-    """The lines of a ReLU: entries that are on or off, and chords above those that may be either."""
+    """The lines of a ReLU: entries that are on or off, and lines around those that may be either.
+
+    Entries that are on or off have lines of their own as well where a step gives them another slope below.
+    """
 
     on: list[int]  # 1 or 0
     bent: list[tuple[int, int, int, int]]  # entry, slope below, slope above, constant above

@@ -18,7 +18,7 @@ from zlib import error as ZlibError
 from ..bounds.backward import Form
 from ..bounds.box import exact_ends
 from ..bounds.exact import ExactForm
-from ..bounds.lines import SHARES, check_slopes, make_lines
+from ..bounds.lines import SHARES, check_slopes, step_lines
 from ..bounds.problem import Atom
 from ..bounds.state import Grid, Lines, Ramps, Slopes, State
 from ..number import BadCertificate, Refused, integer, items, number, ratio, record, text
@@ -84,7 +84,7 @@ def special_lines(grid: Grid, state: State, data: object) -> dict[int, Lines | R
             raise BadCertificate("slopes: not two of them")
         slopes = read_slopes(grid, v, sides)
         if slopes != (None, None):
-            found[v] = make_lines(grid, state, v, slopes)
+            found[v] = step_lines(grid, state, v, slopes)
     return found
 
 

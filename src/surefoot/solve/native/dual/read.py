@@ -147,11 +147,6 @@ def case_of(query: Query, choices: list[Choice], conjuncts: list[Atom], least_in
     if len(read) < least_inputs or not read <= free.keys():
         return None
     box = declared(query.quantities)
-    for atom in conjuncts:
-        _narrow(atom, free, box)
-    ends = [box[name] for name in free]
-    if any(low is None or high is None or low > high for low, high in ends):
-        return None
     parts = [atom for atom in conjuncts if atom not in known.used]
     for quantity in query.quantities:
         if quantity.name in known.defined or quantity.name in outputs:
@@ -164,6 +159,11 @@ def case_of(query: Query, choices: list[Choice], conjuncts: list[Atom], least_in
     atoms = dict.fromkeys(
         Atom(exactly_scaled(substituted(atom.linear, known.defined)), atom.relation) for atom in parts
     )
+    for atom in (*conjuncts, *atoms):  # with definitions put in, as a checker does: it must not know more
+        _narrow(atom, free, box)
+    ends = [box[name] for name in free]
+    if any(low is None or high is None or low > high for low, high in ends):
+        return None
     kept = tuple(atom for atom in atoms if not _always(atom, box, free))
     if not kept or any(atom.linear.is_constant() for atom in kept):
         return None
