@@ -33,7 +33,7 @@ def prepared(*constraints: Term, every_atom: bool) -> tuple[Compiled, Goal]:
 
 @pytest.mark.parametrize("every_atom", [False, True])
 def test_rows_and_failing_atoms(every_atom: bool) -> None:
-    asked = conjunction((input_value <= Const(1), input_value + output <= Const(-1), equal(output, Const(3))))
+    asked = conjunction((input_value <= Const(1), input_value + output <= Const(0), equal(output, Const(1))))
     problem, sets = prepared(asked, every_atom=every_atom)
     assert sets.sets == ((1, 2),)  # that x <= 1 is sure
     assert sets.atoms.tolist() == ([0, 1, 2, 2] if every_atom else [1, 2, 2])
@@ -63,3 +63,21 @@ def test_atoms_of_inputs_alone_are_decided_exactly() -> None:
     [several] = sets.sets
     assert [problem.forms[j].coefficients[0][0] for j in several] == ["y"]
     assert len(sets.opposed) == 2  # one set opposes itself, of the other one atom holds nowhere
+
+
+def test_atoms_may_oppose_each_other_but_for_inputs() -> None:
+    """-1 <= x <= 1: y = 2 - x and y > 3 would need x < -1; y >= 3 leaves x = -1."""
+    tied = equal(output, Const(2) - input_value)
+    for asked, left in (
+        ((tied, output > Const(3)), 0),
+        ((tied, output >= Const(3)), 1),
+        ((output <= input_value, Const(2) * output >= Const(3)), 0),
+        ((output <= input_value, Const(2) * output > Const(2)), 0),
+        ((output <= input_value, Const(2) * output >= Const(2)), 1),
+        ((output >= input_value, Const(2) * output >= Const(9)), 1),
+    ):
+        sets = prepared(conjunction(asked), every_atom=False)[1]
+        assert len(sets.sets) == left
+        assert len(sets.opposed) == 1 - left
+        for pair in sets.opposed.values():
+            assert len(pair.atoms) == 2

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from surefoot.network.outward import Array
 from surefoot.query.bounds import interval
-from surefoot.query.linear import Linear
+from surefoot.query.linear import Linear, plus, scaled
 from surefoot.solve.native.bounding.substitute import Bounded
 from surefoot.solve.native.problem import Compiled, Mask, Opposed, conjunctions, opposed
 
@@ -42,7 +42,10 @@ def goal(problem: Compiled, whole: Bounded, every_atom: bool) -> Goal:
     found = (tuple(j for j in several if j not in sure) for several in conjunctions(problem.tree, MOST))
     every = _least(tuple(dict.fromkeys(found)))
     refuted = {
-        several: _exactly_false(problem, signs, several) or opposed(problem, several) for several in every
+        several: _exactly_false(problem, signs, several)
+        or opposed(problem, several)
+        or _opposed_in_box(problem, several)
+        for several in every
     }
     pairs = {several: pair for several, pair in refuted.items() if pair is not None}
     sets = tuple(several for several in every if several not in pairs)
@@ -142,6 +145,41 @@ def _exactly_false(
             return Opposed(((j, Fraction(1)),), least, least == 0)
         return Opposed(((j, Fraction(-1)),), -most, False)
     return None
+
+
+def _opposed_in_box(problem: Compiled, several: Sequence[int]) -> Opposed | None:
+    """Two atoms that say the opposite of each other about outputs, but for inputs, which have bounds."""
+    box = dict(zip(problem.names, problem.exact, strict=True))
+    alike: dict[tuple[str, ...], list[tuple[int, tuple[Fraction, ...]]]] = {}
+    for j in several:
+        about = sorted((name, c) for name, c in problem.forms[j].coefficients if name not in box)
+        if about:
+            alike.setdefault(tuple(n for n, _ in about), []).append((j, tuple(c for _, c in about)))
+    for atoms in alike.values():
+        for place, (j, own) in enumerate(atoms):
+            for k, others in atoms[:place]:
+                ratio = others[0] / own[0]
+                for sign in (1, -1) if all(c == ratio * d for c, d in zip(others, own, strict=True)) else ():
+                    found = _added(problem, box, ((j, -sign * ratio), (k, Fraction(sign))))
+                    if found is not None:
+                        return found
+    return None
+
+
+def _added(
+    problem: Compiled,
+    box: Mapping[str, tuple[Fraction, Fraction]],
+    pair: tuple[tuple[int, Fraction], tuple[int, Fraction]],
+) -> Opposed | None:
+    """Two atoms whose outputs cancel with these factors, if their sum holds nowhere."""
+    if any(factor < 0 and not problem.equal[j] for j, factor in pair):
+        return None
+    (j, factor), (k, other) = pair
+    total = plus(scaled(problem.forms[j], factor), scaled(problem.forms[k], other))
+    least = interval(total, box)[0]
+    assert least is not None
+    strict = bool(problem.strict[j] or problem.strict[k])
+    return Opposed(pair, least, least == 0) if least > 0 or (least == 0 and strict) else None
 
 
 def failing(problem: Compiled, sets: Goal, least: Array) -> Mask:

@@ -56,22 +56,24 @@ class Bounded:
             self.magnitudes[value] = self.boxes[value].magnitude
         return self.magnitudes[value]
 
+    @np.errstate(all="ignore")
     def effect(self, value: int) -> Array:
         """What roundings of one affine step back from a value can change, per unit of a coefficient.
 
-        Both those of this computation and those of a float32 evaluation.
+        Both those of this computation and those of a float32 evaluation. No number where what is read has no
+        bounds (a quotient by zero) or is beyond float64: `_finished` gives up planes through such values.
         """
         if value not in self.effects:
             weights, bias = self.layout.absolute[value]
             node = self.layout.network.nodes[value - 1]
             assert isinstance(node, Affine)
-            size = self.magnitude(node.source) @ weights.T + bias
-            effect = gamma(weights.shape[0] + 2) * size
+            effect = gamma(weights.shape[0] + 2) * (self.magnitude(node.source) @ weights.T + bias)
             if value in self.radii:
                 effect = effect + (1.0 + gamma(weights.shape[0] + 4)) * self.radii[value]
             self.effects[value] = effect
         return self.effects[value]
 
+    @np.errstate(all="ignore")
     def cost(self, value: int) -> tuple[Array, Array]:
         """What roundings of the coefficients of an affine value and of the step back from it can change.
 
@@ -105,10 +107,6 @@ class Bounded:
         if trace is not None and met is not None:
             trace.update((relu, met[:, :, sheet.chain.columns[relu]]) for relu in sheet.chain.relus)
         return Planes(coefficients, constants), least
-
-    def with_relaxations(self, relaxations: list[Relaxation | None]) -> Bounded:
-        """The same boxes with other linear functions, valid ones, in place of the nodes."""
-        return replace(self, relaxations=relaxations)
 
     def with_slopes(self, below: Mapping[int, Array]) -> Bounded:
         """The same with these slopes below open ReLUs."""
