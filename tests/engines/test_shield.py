@@ -153,6 +153,7 @@ def test_the_middle_of_a_disturbance_need_not_be_a_double(ends: tuple[str, str])
     assert not check(data).accepted
 
 
+@pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("gust", [None, "0.1"])
 def test_without_controls_nothing_is_found_where_nothing_is_safe(gust: str | None) -> None:
     rates = {"x": "x" if gust is None else "x + d"}

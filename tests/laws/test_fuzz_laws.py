@@ -85,3 +85,12 @@ def test_refutations_whose_proof_was_refused(seed: int, number: int) -> None:
     assert found.answer == "unsat"
     assert not found.wrong
     assert "proof accepted (real)" in found.compared
+
+
+@pytest.mark.parametrize(("seed", "number"), [(31, 365), (31, 2543)])
+def test_refutations_that_took_too_long_or_had_no_proof(seed: int, number: int) -> None:
+    """Alternatives that contradict themselves at sight; atoms that oppose each other but for inputs."""
+    found = examined(small(seed, number), number)
+    assert found.answer == "unsat"
+    assert not found.wrong
+    assert "proof accepted (real)" in found.compared

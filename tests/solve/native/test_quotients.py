@@ -18,10 +18,23 @@ from surefoot.formats.policy_file import load_policy
 from surefoot.formats.vnnlib import read_vnnlib, to_problem
 from surefoot.network.exact import exact_outputs
 from surefoot.problem.environment import Real
-from surefoot.problem.network import Activation, Affine, Combine, Network, Node, Pairing, Shape, frozen
+from surefoot.problem.network import (
+    Activation,
+    Affine,
+    Combine,
+    Network,
+    Node,
+    Pairing,
+    Pick,
+    Shape,
+    frozen,
+    frozen_indices,
+)
 from surefoot.problem.term import Const, Var
 from surefoot.query.query import NetworkCall, Quantity, Query, Sat, Undecided, Unsat
 from surefoot.query.satisfies import satisfies
+from surefoot.solve.native.bounding.bounds import bounded
+from surefoot.solve.native.bounding.layout import layout
 from surefoot.solve.native.solver import decide
 
 DIVIDE = Pairing.DIVIDE
@@ -117,3 +130,20 @@ def test_a_parallel_pensieve_network_is_certified(shared_data: Path) -> None:
     case = content["cases"][0]
     case["steps"] = [step for step in case["steps"] if step[0] != "slopes"]
     assert "no positive bound" in check(content).reason  # constants are too weak
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("certified", [False, True])
+def test_values_without_bounds_are_given_up_without_a_warning(certified: bool) -> None:
+    """relu(x / y) with y around 0, and numbers beyond float64: intervals are all that is known."""
+    same, none = frozen(np.eye(2)), frozen(np.zeros(2))
+    divided: list[Node] = [Pick(0, frozen_indices([1, 0])), Combine(0, 1, DIVIDE)]
+    huge: list[Node] = [Affine(i, frozen(np.array([[1e38, 1e38], [0.0, 1e38]])), none) for i in range(9)]
+    for before in (divided, huge):
+        count = len(before)
+        rest = (Affine(count, same, none), Activation(count + 1, Shape.RELU), Affine(count + 2, same, none))
+        plan = layout(Network(2, (*before, *rest)), certified=certified)
+        found = bounded(plan, -np.ones((1, 2)), np.ones((1, 2)), {})
+        assert found.boxes[-2].low[0, 0] == 0
+        assert found.boxes[-1].high[0, 0] == np.inf
+        assert found.least(np.eye(2))[1][0, 0] in (0, -np.inf)

@@ -89,7 +89,7 @@ class Case:
     bounds: tuple[tuple[Fraction, Fraction], ...]
     calls: tuple[NetworkCall, ...]
     inputs: tuple[tuple[Linear, ...], ...]  # of every call, over free quantities
-    atoms: tuple[Atom, ...]  # over free quantities and outputs
+    atoms: tuple[Atom, ...]  # over free quantities and outputs; none: it contradicts itself at sight
 
     def frame(self) -> dict[str, object]:
         """The certificate's case without its steps."""
@@ -99,7 +99,7 @@ class Case:
         if self.definitions:
             found["define"] = [list(definition) for definition in self.definitions]
         found["atoms"] = [[atom.relation.value, written(atom.linear)] for atom in self.atoms]
-        found["sets"] = [list(range(len(self.atoms)))]
+        found["sets"] = [list(range(len(self.atoms)))] if self.atoms else []
         return found
 
     def assignment(self, point: Array) -> dict[str, bool | int | Fraction]:
@@ -162,12 +162,14 @@ def case_of(query: Query, choices: list[Choice], conjuncts: list[Atom], least_in
     for atom in (*conjuncts, *atoms):  # with definitions put in, as a checker does: it must not know more
         _narrow(atom, free, box)
     ends = [box[name] for name in free]
-    if any(low is None or high is None or low > high for low, high in ends):
+    bounds = tuple((low, high) for low, high in ends if low is not None and high is not None)
+    if len(bounds) < len(ends):
         return None
     kept = tuple(atom for atom in atoms if not _always(atom, box, free))
-    if not kept or any(atom.linear.is_constant() for atom in kept):
+    if any(low > high for low, high in bounds) or any(atom.linear.is_constant() for atom in kept):
+        kept = ()  # no number is within some bounds, or a comparison of numbers is false
+    elif not kept:
         return None
-    bounds = tuple((low, high) for low, high in ends if low is not None and high is not None)
     return Case(query, choices, definitions, known.defined, tuple(free), bounds, query.calls, inputs, kept)
 
 
