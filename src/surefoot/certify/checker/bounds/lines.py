@@ -81,11 +81,11 @@ def step_lines(grid: Grid, state: State, v: int, slopes: Slopes) -> Lines | Ramp
     if not isinstance(lines, Ramps) or below is None:
         return lines
     other = [i for i, (a, on) in enumerate(zip(below, lines.on, strict=True)) if a != on << 7]
-    choice = {*lines.zero, *(i for i, _, _, _ in lines.bent)}
-    if choice.issuperset(other):
+    are_open = {i for i, _, _, _ in lines.bent}
+    if are_open.issuperset(other):
         return lines
     source, bits = grid.values[v].sources[0], grid.bits
-    told = [i for i in other if i not in choice]
+    told = [i for i in other if i not in are_open]
     bent = lines.bent + [(i, below[i] << (bits - 7), lines.on[i] << bits, 0) for i in told]
     sizes = [max(state.high[source][i], -state.low[source][i]) for i in told]
     return Ramps(lines.on, bent, lines.lost + sum(sizes), lines.zero, lines.low)
