@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from functools import partial
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 import pytest
@@ -127,6 +128,15 @@ def test_what_runs_has_to_be_what_is_written(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(machine, "_as_expected", lambda: False)
     with pytest.raises(Unsupported, match="this Python"):
         machine_step(loaded(TEXT, tmp_path).step)
+
+
+def test_what_is_defined_again_below_a_condition_is_another(tmp_path: Path) -> None:
+    again = indent(TEXT[TEXT.index("def step") :].replace("-0.3 > u0", "-0.2 > u0"), "    ")
+    for name in ("step", "nearest"):
+        start = again.index(f"    def {name}(")
+        made = loaded(f"{TEXT}\n\nif isfinite(1.0):\n{again[start:]}", tmp_path)
+        with pytest.raises(Unsupported, match=f"the text of `{name}` has changed"):
+            machine_step(made.step)
 
 
 def test_other_callables_are_none(tmp_path: Path) -> None:
