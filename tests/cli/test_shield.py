@@ -85,6 +85,19 @@ def test_a_polyhedron(
     assert "polyhedra are for linear systems" in out
 
 
+def test_sums_of_squares_in_pairs(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ("control/satellite", "--set", "polynomial", "--squares", "sdsos", "--quiet", "--json", "-")
+    code, out, _ = outcome(capsys, *arguments)
+    data = json.loads(out)
+    assert code == 0
+    assert data["squares"] == "sdsos"
+    assert data["rules"][0]["degree"] == 2
+    assert check(data["certificate"]).accepted
+    code, _, err = outcome(capsys, "control/satellite", "--set", "polyhedron", "--squares", "sdsos")
+    assert code == 2
+    assert "error: --squares: a polyhedron is proved without sums of squares; fix: leave" in err
+
+
 def test_what_is_wrong_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for wrong in (
         ["pendulum/within-90-degrees", "--degree", "3"],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from fractions import Fraction
 from random import Random
 from typing import Any, Literal
 
@@ -15,13 +16,18 @@ from surefoot.certify.checker.check import check
 from surefoot.certify.checker.number import BadCertificate
 from surefoot.encode.barrier import System, rules_of, system_of
 from surefoot.engines.barrier import Barrier
+from surefoot.engines.barrier import find as finding
 from surefoot.engines.barrier.closed import ClosedSet
 from surefoot.engines.barrier.find import Squared
 from surefoot.engines.barrier.plane import plane
 from surefoot.engines.barrier.sampled import evaluated, sampled
 from surefoot.engines.barrier.search import search
 from surefoot.problem.problem import Problem
+from surefoot.problem.term import Const, Var
+from surefoot.query.polynomial import Polynomial
 from surefoot.run import verify
+from surefoot.solve.sos.exact import blocks
+from surefoot.studies.control.problem import stays_safe
 from surefoot.transform.discretise import discretise
 from surefoot.verdict.verdict import Proved, Unknown
 from surefoot.work.budget import Budget
@@ -81,6 +87,18 @@ def test_where_the_cube_is_too_strong_nothing_is_proved() -> None:
         cells(3, "6", "1"), Barrier(degree=2, polynomial=True, squares="sdsos"), Budget(1.5)
     ).verdict
     assert isinstance(verdict, Unknown)
+
+
+def test_matrices_of_a_cubic_map_are_narrow() -> None:
+    """Self-driving at degree 8: the map is cubic in one variable; up to degree 12 there are 91 monomials."""
+    system = system_of(discretise(stays_safe("self-driving"))[0])
+    rule = Const(Fraction(2)) * Var("x1") + Const(Fraction(-4)) * Var("x2")
+    where = plane(system, (rule,), ((Fraction(-2), Fraction(2)),) * 2)
+    part = [Polynomial({m: Fraction(1)}) for m in ((8, 0), (0, 8), (4, 4), (0, 0))]
+    (step,) = finding._steps(where, part, Fraction(9, 10), [(False, False)], Budget(30))
+    wanted = tuple(step.linear.values())
+    parts = blocks(24, step.constraints, step.products, step.variables, (step.fixed, *wanted))
+    assert max(len(block.basis) for block in parts) == 35
 
 
 def closed(problem: Problem, squares: Literal["auto", "sos", "sdsos"]) -> tuple[System, ClosedSet | str]:

@@ -26,7 +26,7 @@ Entry: TypeAlias = tuple[
     int, int, int, float
 ]  # column, two monomials, what the column is times their product
 Squares: TypeAlias = Literal["auto", "sos", "sdsos"]
-WIDE = 64  # monomials: with a wider full matrix each iteration takes many seconds
+WIDE = 48  # monomials: programs with wider full matrices take minutes
 
 
 @dataclass(frozen=True, slots=True)

@@ -188,6 +188,9 @@ def _shapes(kind: SetKind, degrees: tuple[int, ...], invariant: str, squares: Sq
     if kind == "polyhedron" and (asked or invariant):
         what, fix = "a polyhedron has no degree and no monomials", "leave --degree, --invariant or --set out"
         raise InvalidProblem(what, fix=fix, where="--set")
+    if kind == "polyhedron" and squares != "auto":
+        what, fix = "a polyhedron is proved without sums of squares", "leave --squares or --set out"
+        raise InvalidProblem(what, fix=fix, where="--squares")
     return shapes_for("polynomial" if kind == "auto" and asked else kind, degrees, squares)
 
 
