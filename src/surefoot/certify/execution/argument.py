@@ -31,10 +31,13 @@ class Aid:
     )  # free ones; a wider range than they need, or none
     outputs: Mapping[int, Span] = field(default_factory=dict)
     invariant: Certificate | None = None  # that no run comes to a condition
+    inside: Any = None  # for an argument by parts: the condition, as a certificate has it
 
 
 def stated(argument: Argument, aid: Aid, problem: Read, different: list[list[int]]) -> Json:
     """The argument as it stands in a certificate."""
+    if argument.kind == "parts":
+        return {"kind": "parts", "steps": 1, "inside": aid.inside}
     found: Json = {"kind": argument.kind, "steps": argument.steps}
     if argument.good is not None:
         found["good"] = argument.good

@@ -14,7 +14,7 @@ from typing import Any
 
 from surefoot.certify.checker.claim import Places
 from surefoot.certify.checker.execution.argument import read_argument
-from surefoot.certify.checker.execution.obligations import Obligation, obligations
+from surefoot.certify.checker.execution.obligations import Obligation, each
 from surefoot.certify.checker.execution.problem import Problem as Read
 from surefoot.certify.checker.execution.problem import read_problem
 from surefoot.certify.checker.number import BadCertificate, Refused
@@ -96,7 +96,11 @@ def _shown(
     """A proof of every obligation; `Unsupported` says which one has none."""
     _, behind = decided(problem.policy)
     network = None if behind is None else behind.network
-    wanted = obligations(read, read_argument(said))
+    wanted: list[Obligation] = []
+    for obligation in each(read, read_argument(said)):
+        wanted.append(obligation)
+        if budget.spent():
+            raise Unsupported(f"time was up after {len(wanted)} obligations were derived")
     doubtful = sorted(range(len(wanted)), key=lambda n: wanted[n].name not in SIMPLE)  # these fail first
     found: dict[int, list[dict[str, Any]]] = {}
     for done, number in enumerate(doubtful):

@@ -18,6 +18,7 @@ MOST_NESTED = 4  # arguments of assumptions within each other
 MOST_WIDE = 2**22  # inputs or outputs of a network
 _KEYS = frozenset({"kind", "steps"})
 _MORE = frozenset({"good", "free", "assuming", "different"})
+_PARTS = frozenset({"kind", "steps", "inside"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,21 +33,27 @@ class Assumed:
 class Argument:
     """`steps`: how far runs are unrolled, or k of an induction; `good`: states of which one must be good.
 
-    `closed`: no step leads from a state that is not bad to one that is; its `steps` is 1.
+    `closed`: no step leads from a state that is not bad to one that is; its `steps` is 1. `parts`: no run
+    leaves the states where `inside` holds, and none of these is bad; its `steps` is 1 as well.
     """
 
-    kind: str  # "unrolled", "induction" or "closed"
+    kind: str  # "unrolled", "induction", "closed" or "parts"
     steps: int
     good: int | None = None
     free: Free = field(default_factory=Free)
     assuming: Assumed | None = None
     different: tuple[tuple[int, int], ...] = ()  # times at which the states of a sequence are not the same
+    inside: Term = True
 
 
 def read_argument(data: object, nested: int = 0) -> Argument:
+    if isinstance(data, dict) and data.get("kind") == "parts":
+        entry = record(data, _PARTS, frozenset(), "argument")
+        one = integer(entry["steps"], 1, 1, "steps")
+        return Argument("parts", one, inside=read_term(entry["inside"]))
     entry = record(data, _KEYS, _MORE, "argument")
     if entry["kind"] not in ("unrolled", "induction", "closed"):
-        raise BadCertificate("argument: neither `unrolled`, `induction` nor `closed`")
+        raise BadCertificate("argument: neither `unrolled`, `induction`, `closed` nor `parts`")
     steps = integer(entry["steps"], 0, MOST_STEPS, "steps")
     good = integer(entry["good"], 1, MOST_STEPS, "good") if "good" in entry else None
     free = _free(entry["free"]) if "free" in entry else Free()

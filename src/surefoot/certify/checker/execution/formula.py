@@ -87,14 +87,20 @@ def settled_by_each_other(
     found = simplified(whole, bounds, integers)
     while True:
         parts = inner(found) if found[0] == "and" else (found,)
-        known = dict(bounds)
-        for part in parts:
-            for name, ends in _single(part):
-                known[name] = _narrower(known.get(name, (None, None)), ends)
+        known = narrowed(bounds, parts)
         again = all_of(p if p[0] != "or" else simplified(p, known, integers) for p in parts)
         if again == found:
             return found, known
         found = again  # it became shorter
+
+
+def narrowed(bounds: Mapping[str, Ends], parts: Iterable[Formula]) -> dict[str, Ends]:
+    """The bounds, with those that comparisons of single variables give."""
+    known = dict(bounds)
+    for part in parts:
+        for name, ends in _single(part):
+            known[name] = _narrower(known.get(name, (None, None)), ends)
+    return known
 
 
 def _single(part: Formula) -> Iterable[tuple[str, Ends]]:

@@ -14,6 +14,7 @@ from ..number import BadCertificate
 from ..query import Formula, Query
 from .argument import Argument
 from .formula import all_of, compare, some_of
+from .parts import queries
 from .problem import Problem, Property
 from .range import check_free
 from .state import Moment
@@ -31,10 +32,10 @@ class Obligation:
 
 def obligations(problem: Problem, argument: Argument) -> list[Obligation]:
     """All that has to be shown; raises `BadCertificate` where the argument does not fit the property."""
-    return list(_all(problem, argument))
+    return list(each(problem, argument))
 
 
-def _all(problem: Problem, argument: Argument) -> Iterator[Obligation]:
+def each(problem: Problem, argument: Argument) -> Iterator[Obligation]:
     """First what justifies the aids of the argument, then what it says of the problem with their help."""
     check_free(problem, argument.free)
     for number, (low, high) in argument.free.outputs.items():
@@ -45,13 +46,13 @@ def _all(problem: Problem, argument: Argument) -> Iterator[Obligation]:
     if argument.assuming is not None:
         never = argument.assuming.never
         lemma = replace(problem, property=Property("never", never))
-        for shown in _all(lemma, argument.assuming.argument):
+        for shown in each(lemma, argument.assuming.argument):
             query = replace(shown.query, origin=f"assumed: {shown.query.origin}")
             yield Obligation(f"assumed/{shown.name}", shown.steps, query)
         aided = replace(aided, never=never)
     if argument.different and (problem.property.kind != "never" or problem.property.steps is not None):
         raise BadCertificate("argument: only for `never` without a number of steps do simple paths suffice")
-    kinds = {"unrolled": _unrolled, "induction": _induction, "closed": _closed}
+    kinds = {"unrolled": _unrolled, "induction": _induction, "closed": _closed, "parts": _parts}
     yield from kinds[argument.kind](aided, argument)
 
 
@@ -98,6 +99,14 @@ def _closed(problem: Problem, argument: Argument) -> Iterator[Obligation]:
     inside = _at(problem, 0).condition(False)
     yield _anywhere(problem, "step/violation", 1, (inside, *_violation(problem, 1)))
     yield _anywhere(problem, "step/escape", 0, (inside, escape(_at(problem, 0))))
+
+
+def _parts(problem: Problem, argument: Argument) -> Iterator[Obligation]:
+    """No run leaves some states, none of which is bad: shown for one part of them after the other."""
+    if problem.property.kind != "never" or problem.property.steps is not None:
+        raise BadCertificate("argument: `parts` shows `never` without a number of steps")
+    for name, query in queries(problem, argument.inside):
+        yield Obligation(name, 0, query)
 
 
 def _at(problem: Problem, time: int) -> Moment:
@@ -154,6 +163,8 @@ def described(problem: Problem, argument: Argument) -> str:
     span = "" if asked.steps is None else f" in states {asked.after} to {asked.steps}"
     if argument.kind == "closed":
         how = "because no step leaves the other states"
+    if argument.kind == "parts":
+        how = "because no run leaves some states, none of which is bad"
     if argument.kind == "induction":
         how = f"by induction with k = {max(argument.steps, argument.good or 0)}"
     how += " over simple paths" if argument.different else ""

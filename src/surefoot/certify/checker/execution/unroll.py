@@ -71,7 +71,7 @@ def _leaps(moment: Moment) -> list[tuple[Formula, ...]]:
     """The ways to move on: each a list of what must hold, the next state included."""
     found = []
     for number, edge in enumerate(moment.problem.edges):
-        scope = _with_chosen(moment, edge)
+        scope = with_chosen(moment, edge)
         before = (moment.permitted(number), truth(edge.assuming, True, scope))
         for updates in edge.outcomes:
             after = (_becomes(moment, v, updates, scope) for v in moment.problem.variables)
@@ -81,7 +81,7 @@ def _leaps(moment: Moment) -> list[tuple[Formula, ...]]:
     return found
 
 
-def _with_chosen(moment: Moment, edge: Edge) -> Scope:
+def with_chosen(moment: Moment, edge: Edge) -> Scope:
     picks = chosen_names(moment.problem)
     numbers = {c.name: variable(moment.at(picks[c])) for c in edge.chosen}
     truths = {c.name: moment.bit(picks[c]) for c in edge.chosen if c.kind == "boolean"}
@@ -111,7 +111,7 @@ def escape(moment: Moment) -> Formula:
     """A permitted step may lead out of the range of a variable."""
     found = []
     for number, edge in enumerate(moment.problem.edges):
-        scope = _with_chosen(moment, edge)
+        scope = with_chosen(moment, edge)
         before = (moment.permitted(number), truth(edge.assuming, True, scope))
         for updates in edge.outcomes:
             leaving = some_of(
