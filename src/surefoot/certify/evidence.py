@@ -112,7 +112,7 @@ def _certified(
         case Holds(as_asked=True, argument=Argument("graph")):
             more = Budget(_looking_again(budget), budget.seed, budget.progress)
             return _checked(about_graph(problem, inputs), "proved", verdict, more)
-        case Holds(as_asked=True, argument=Argument("closed", invariant=invariant, states=states)):
+        case Holds(as_asked=True, argument=Argument("closed" | "parts", invariant=invariant, states=states)):
             return _closed(problem, verdict, invariant, states, inputs, budget)
         case Holds(as_asked=True, argument=Argument()):
             return aided(problem, verdict, Aid(), inputs, budget)
@@ -148,16 +148,36 @@ def _closed(
 def _invariant(
     problem: Problem, holds: Holds, invariant: Term, inputs: Mapping[str, str], budget: Budget
 ) -> Evidence:
-    """A condition that no run leaves and that excludes what is bad: proved part by part."""
+    """A condition that no run leaves and that excludes what is bad: as a whole, or part by part."""
+    many = holds.argument is not None and holds.argument.kind == "parts"
+    why = ""
+    for way in (_by_parts,) if many else (_as_a_whole, _by_parts):
+        claimed = way(problem, invariant, inputs, budget)
+        if isinstance(claimed, Certificate):
+            return _checked(claimed, "proved", holds, budget)
+        why = why or claimed
+    return Evidence(holds, False, (f"not certified: that no run leaves the abstract states: {why}",))
+
+
+def _as_a_whole(
+    problem: Problem, invariant: Term, inputs: Mapping[str, str], budget: Budget
+) -> Certificate | str:
+    lemma = replace(problem, property=Never(~invariant))
+    closed = proof_about_runs(lemma, Argument("closed", 1), inputs, budget)
+    if isinstance(closed, str):
+        return closed
+    return proof_about_runs(problem, Argument("induction", 1), inputs, budget, aid=Aid(invariant=closed))
+
+
+def _by_parts(
+    problem: Problem, invariant: Term, inputs: Mapping[str, str], budget: Budget
+) -> Certificate | str:
     try:
         written = canonical(replace(problem, property=Never(~invariant)), inputs)
     except Unsupported as why:
-        return Evidence(holds, False, (f"not certified: that no run leaves the abstract states: {why}",))
-    aid = Aid(inside=["not", written["property"]["condition"]])
-    claimed = proof_about_runs(problem, Argument("parts", 1), inputs, budget, aid=aid)
-    if isinstance(claimed, str):
-        return Evidence(holds, False, (f"not certified: that no run leaves the abstract states: {claimed}",))
-    return _checked(claimed, "proved", holds, budget)
+        return str(why)
+    inside = Aid(inside=["not", written["property"]["condition"]])
+    return proof_about_runs(problem, Argument("parts", 1), inputs, budget, aid=inside)
 
 
 def aided(problem: Problem, holds: Holds, aid: Aid, inputs: Mapping[str, str], budget: Budget) -> Evidence:

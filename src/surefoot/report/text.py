@@ -225,6 +225,8 @@ def _argument(certificate: Certificate) -> list[str]:
     told = []
     if argument.get("kind") == "induction":
         told.append(f"by induction with k = {max(argument['steps'], argument.get('good', 0))}")
+    if argument.get("kind") == "parts":
+        told.append("no run leaves some states, shown part by part")
     told += ["over simple paths"] if "different" in argument else []
     told += ["with an invariant that was proved first"] if "assuming" in argument else []
     free = argument.get("free", {})

@@ -81,6 +81,7 @@ class Argument:
     no run of that length (that matters). `induction`: k = `steps`; of `good` states in a row one is good.
     `closed`: no run leaves some set of states, none of which is bad: those of a condition (`invariant`), or
     those of a list of abstract states (`states`), which can be looked at one by one; or both are the same.
+    `parts`: the same, of a condition that is better looked at one part after the other.
     `graph`: all reachable states can be looked at one by one.
     """
 

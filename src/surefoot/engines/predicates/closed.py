@@ -19,15 +19,12 @@ from surefoot.verdict.artifact import AbstractGraph
 from surefoot.verdict.verdict import Argument, ClosedSet, Holds
 
 Row = tuple[bool, ...]
-MOST_STATES = 256  # of an abstraction for which a proof is tried ...
-MOST_BESIDE = 64  # ... where its states can be looked at one by one instead
+WHOLE = 64  # abstract states: a proof speaks of all at once; of more, of one after the other
 MOST_TERMS = 60  # of one of its predicates, arrays written out
 
 
-def closed_condition(dynamics: Dynamics, graph: AbstractGraph, most: int = MOST_STATES) -> Term | None:
-    """True in the states of the abstract states of this graph and in no others; None: there are too many."""
-    if len(graph.states) > most:
-        return None
+def closed_condition(dynamics: Dynamics, graph: AbstractGraph) -> Term | None:
+    """True in the states of the abstract states of this graph and in no others; None: it is too intricate."""
     places = list(dict.fromkeys(p for s in graph.states for p in s.locations))
     conditions = [Var(location_name(*p)) for p in places] + list(graph.predicates)
     rows = {(*(p in s.locations for p in places), *s.values) for s in graph.states}
@@ -84,7 +81,9 @@ def because_closed(
     assert isinstance(dynamics.problem.property, Never)
     speaks = any(output_index(n) is not None for n in free_names(dynamics.problem.property.bad))
     beside = states is not None and not speaks  # boxes say nothing about outputs
-    inside = closed_condition(dynamics, graph, MOST_BESIDE if beside else MOST_STATES)
+    many = len(graph.states) > WHOLE
+    inside = None if beside and many else closed_condition(dynamics, graph)
     shown = inside is not None or states is not None
-    argument = Argument("closed", 1, invariant=inside, states=states) if shown else None
+    kind = "parts" if many else "closed"
+    argument = Argument(kind, 1, invariant=inside, states=states) if shown else None
     return Holds(None, "predicates", as_asked=True, how=how, argument=argument, artifact=graph)

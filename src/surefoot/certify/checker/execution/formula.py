@@ -15,6 +15,7 @@ from ..query import Formula, Linear, form, inner
 Ends = tuple[Fraction | None, Fraction | None]
 TRUE: Formula = ("and",)
 FALSE: Formula = ("or",)
+_ZERO, _NO_ENDS = Fraction(0), (None, None)
 
 
 def all_of(parts: Iterable[Formula]) -> Formula:
@@ -31,7 +32,8 @@ def _together(word: str, parts: Iterable[Formula], neutral: Formula, deciding: F
         if part == deciding:
             return deciding
         kept.extend(inner(part) if part[0] == word else (part,))
-    if any(opposite in kept for part in kept for opposite in _opposites(part)):
+    relations = {part[0] for part in kept}
+    if {"<", "<="} <= relations and any(o in kept for part in kept for o in _opposites(part)):
         return deciding
     return kept[0] if len(kept) == 1 else (word, *kept)
 
@@ -121,15 +123,21 @@ def _narrower(first: Ends, second: Ends) -> Ends:
 
 def line_range(linear: Linear, bounds: Mapping[str, Ends]) -> Ends:
     """Between which numbers a linear form lies."""
-    low: Fraction | None = linear.get("", Fraction(0))
+    low: Fraction | None = linear.get("", _ZERO)
     high = low
     for name, c in linear.items():
         if name:
-            ends = bounds.get(name, (None, None))
+            ends = bounds.get(name, _NO_ENDS)
             least, most = ends if c > 0 else ends[::-1]
-            low = None if low is None or least is None else low + c * least
-            high = None if high is None or most is None else high + c * most
+            low = None if low is None or least is None else _sum(low, c, least)
+            high = None if high is None or most is None else _sum(high, c, most)
     return low, high
+
+
+def _sum(total: Fraction, factor: Fraction, number: Fraction) -> Fraction:
+    """total + factor * number; factors of one, and sums that begin, are very many."""
+    term = number if factor == 1 else -number if factor == -1 else factor * number
+    return total + term if total else term
 
 
 def _settled(relation: str, linear: Linear, ends: Ends) -> Formula:
@@ -154,6 +162,10 @@ def _tight(relation: str, linear: Linear) -> tuple[str, Linear]:
     """A comparison of whole numbers with whole coefficients that have no common divisor."""
     slopes = {name: c for name, c in linear.items() if name}
     if not slopes:
+        return relation, linear
+    given = linear.get("")
+    whole_already = given is None or (given != 0 and given.denominator == 1)
+    if relation != "<" and whole_already and all(c == 1 or c == -1 for c in slopes.values()):
         return relation, linear
     up = lcm(*(c.denominator for c in slopes.values()))
     divisor = gcd(*(int(c * up) for c in slopes.values()))
