@@ -85,7 +85,7 @@ def _compare(step: FunctionType, tree: ast.Module, found: Translated) -> None:
             raise Unsupported(f"`{name}` is not as its file has it")
         if function.__code__ != codes.get((name, lines[name])):  # not one of the same name below a condition
             raise Unsupported(f"the text of `{name}` has changed")
-    usual: dict[str, object] = step.__builtins__  # type: ignore[attr-defined]
+    usual: dict[str, object] = step.__builtins__  # type: ignore[attr-defined, unused-ignore]
     for name in found.called:
         if known.get(name, usual.get(name)) is not _MEANT[name]:
             raise Unsupported(f"`{name}` is another function here")
