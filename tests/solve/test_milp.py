@@ -106,3 +106,22 @@ def test_several_calls_of_one_network() -> None:
     answer = solve(Milp(), query, seconds=20)
     assert isinstance(answer, Sat)
     assert answer.assignment["x"] == -2
+
+
+def test_infeasible_needs_a_second_opinion() -> None:
+    """HiGHS 1.15 calls this program infeasible with presolve: a ReLU's argument is at least 0 or -1e-15."""
+    layers = [
+        ([[-0.25, 1.25], [-1.25, 1.75]], [-64.0, -0.5]),
+        ([[-1.25, 0.5], [-1, -0.5], [0, 0]], [0, -1, 0.75]),
+    ]
+    network = dense([*layers, ([[-1.5, 2, -2]], [-1])])
+    x, y = (real("x", Fraction(7, 8), Fraction(23, 8)), real("y", Fraction(-7, 8), Fraction(9, 8)))
+    half, quarter = Fraction(1, 2), Fraction(1, 4)
+    inputs = [(Var("x"), Var("y")), (Var("a") * half + Var("x") + quarter, Var("x"))]
+    inputs.append((Var("b") * half - Var("x") + quarter, Var("y")))
+    calls = tuple(NetworkCall(network, i, (o,)) for i, o in zip(inputs, "abc", strict=True))
+    outputs = tuple(real(name, None, None) for name in "abc")
+    query = Query((x, y, *outputs), ((Var("y") * 2 < half) | (Var("y") * 2 <= 0),), calls)
+    answer = decide(query, seed=0, seconds=20)
+    assert isinstance(answer, Sat)
+    assert satisfies(query, answer.assignment) is None

@@ -32,6 +32,7 @@ def run(
     maximise: Mapping[int, float] | None = None,
     enough: float | None = None,
     tolerance: float = TOLERANCE,
+    presolve: bool = True,
 ) -> Found | Unsat | Undecided:
     """Any solution, or the one that maximises a sum of columns; `enough`: stop at this objective."""
     import highspy
@@ -46,6 +47,8 @@ def run(
         "primal_feasibility_tolerance": tolerance,
         "mip_feasibility_tolerance": tolerance,
     }
+    if not presolve:
+        options["presolve"] = "off"
     if not isinf(seconds):
         options["time_limit"] = max(0.01, seconds)
     if enough is not None:

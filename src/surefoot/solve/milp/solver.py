@@ -28,7 +28,7 @@ from surefoot.solve.remote import Question, remote_session
 
 _SEARCH_MARGIN = 1e-3  # how much room a search for inner points asks for at most
 _ENOUGH = 1e-6  # ... and with how much it is content
-_SAFE = 1e5  # products up to this size: "infeasible" was never seen to be wrong
+_SAFE = 1e5  # products up to this size: "infeasible" was never seen to be wrong without presolve
 _UNTRUSTED = 1e8  # ... and beyond this one it is not believed at all
 _WIDE = 1e-6  # tolerance of the second opinion in between
 _DENOMINATORS = (10**3, 10**6)  # tried for points on a boundary, where floats miss by a hair
@@ -36,7 +36,8 @@ _DENOMINATORS = (10**3, 10**6)  # tried for points on a boundary, where floats m
 
 @dataclass(frozen=True, slots=True)
 class Milp:
-    """HiGHS. Sat answers satisfy the query exactly; Unsat is HiGHS's word, with feasibility tolerance 1e-9.
+    """HiGHS. Sat answers satisfy the query exactly; Unsat is HiGHS's word, with feasibility tolerance 1e-9,
+    given twice: with and without presolve.
 
     A query whose only solutions lie on a boundary that floats miss is `Undecided` (numerics), never Sat.
     """
@@ -101,8 +102,10 @@ def decide(query: Query, seed: int, seconds: float) -> Answer:
             maximise=goal,
             enough=_ENOUGH if margin else None,
         )
+        if isinstance(found, Unsat) and not trouble:
+            found = _second_opinion(program, seed, deadline)
         if isinstance(found, Unsat):
-            return _believed(program, seed, deadline) if not trouble else _contradiction(trouble)
+            return _contradiction(trouble) if trouble else found
         if isinstance(found, Undecided):
             return Undecided(found.why, "; ".join(filter(None, (found.detail, trouble))))
         for assignment in _candidates(lowered, program, found.values, seed, deadline):
@@ -113,20 +116,18 @@ def decide(query: Query, seed: int, seconds: float) -> Answer:
     return _contradiction(trouble)
 
 
-def _believed(program: Program, seed: int, deadline: float) -> Answer:
-    """ "Infeasible" from HiGHS, as far as it may be trusted at this size of numbers.
+def _second_opinion(program: Program, seed: int, deadline: float) -> highs.Found | Unsat | Undecided:
+    """ "Infeasible" from HiGHS is believed only if another run says it too.
 
-    With large products the tight tolerance is below what float64 keeps, and HiGHS then calls feasible
-    problems infeasible. A second run with a wide tolerance has to agree; beyond a size nothing is believed.
+    Without presolve, which was seen to call small feasible problems infeasible whose bounds are within 1e-14
+    of each other. With large products the tight tolerance is below what float64 keeps: the second run has a
+    wide one. Beyond a size nothing is believed.
     """
     if program.activity > _UNTRUSTED:
         return Undecided(Why.NUMERICS, f"numbers of size {program.activity:.1e} are beyond HiGHS's precision")
-    if program.activity > _SAFE:
-        again = highs.run(program, seed=seed, seconds=deadline - monotonic(), tolerance=_WIDE)
-        if isinstance(again, highs.Found):
-            return Undecided(Why.NUMERICS, f"feasible within {_WIDE:g}, not within {highs.TOLERANCE:g}")
-        return again
-    return Unsat()
+    tolerance = _WIDE if program.activity > _SAFE else highs.TOLERANCE
+    seconds = deadline - monotonic()
+    return highs.run(program, seed=seed, seconds=seconds, tolerance=tolerance, presolve=False)
 
 
 def _contradiction(trouble: str) -> Undecided:
