@@ -13,6 +13,7 @@ from benchmarks.mutation.executions import is_accepted, relabelled, truth
 from tests.engines.predicates.wide_systems import FIRST, SECOND, tanks
 from tests.laws.automata_networks import automata_network, predicates
 
+from surefoot.certify.checker.check import check
 from surefoot.certify.execution.argument import Aid
 from surefoot.certify.execution.prove import certificate
 from surefoot.engines.predicates import Predicates, closed
@@ -100,3 +101,41 @@ def test_proofs_that_are_damaged_show_nothing_else() -> None:
     shorter = copy.deepcopy(whole)
     shorter["obligations"].pop()
     assert not is_accepted(shorter)
+
+
+def small(variables: list[Any], inside: Any) -> Content:
+    """A problem with a bad start, and a certificate by parts without a single query."""
+    edge = {
+        "action": None,
+        "guard": True,
+        "chosen": [["c", 0, 1, "integer"]],
+        "assuming": True,
+        "outcomes": [[]],
+    }
+    policy = {"rules": [], "network": None, "observe": [], "choose": "argmax", "actions": [], "owns": []}
+    bad = {"kind": "never", "condition": ["<", 50, ["name", variables[0][0]]]}
+    problem = {"name": "p", "variables": variables, "initial": True, "controls": [], "edges": [edge]}
+    argument = {"kind": "parts", "steps": 1, "inside": inside}
+    claim = {
+        "kind": "execution",
+        "problem": problem | {"policy": policy, "property": bad},
+        "argument": argument,
+    }
+    return {"surefoot-certificate": 1, "claim": claim, "arithmetic": "real", "obligations": []}
+
+
+@pytest.mark.parametrize(
+    ("most", "name", "accepted"), [(50, "x", True), (51, "x", False), (100, "chosen[0]", False)]
+)
+def test_names_that_clash_exclude_nothing(most: int, name: str, accepted: bool) -> None:
+    """The name of what an edge chooses is `chosen[0]` in queries: its range is not that of a variable."""
+    assert is_accepted(small([[name, 0, most, "integer"]], True)) is accepted
+
+
+def test_conditions_of_too_many_parts_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    either = ["or", ["<", ["name", "x"], ["name", "y"]], ["<", ["name", "y"], ["name", "x"]]]
+    inside = ["and", *[either] * 60, ["or", False, False]]
+    monkeypatch.setattr("surefoot.certify.checker.execution.parts.MOST_LOOKED", 1000)
+    said = check(small([["x", 0, 9, "real"], ["y", 0, 9, "real"]], inside))
+    assert not said.accepted
+    assert "false at sight" in said.reason

@@ -20,6 +20,7 @@ from .term import Number, Scope, Term, Truth, constant, truth, value
 from .unroll import leaves, run_query, with_chosen
 
 MOST_PARTS = 50_000
+MOST_LOOKED = 20 * MOST_PARTS  # at, with those that are false at sight
 Bounds = Mapping[str, Ends]
 _NONE: frozenset[str] = frozenset()
 
@@ -32,6 +33,8 @@ def queries(problem: Problem, inside: Term) -> Iterator[tuple[str, Query]]:
     """
     here = Moment(problem, 0)
     declared = list(here.declared())
+    if len({v.name for v in declared}) < len(declared):  # bounds of one would exclude values of another
+        raise Refused("two variables have the same name")
     bounds: Bounds = {v.name: (v.low, v.high) for v in declared}
     integers = frozenset(v.name for v in declared if v.kind == "integer")
 
@@ -61,9 +64,10 @@ def parts(whole: Said, bounds: Bounds) -> Iterator[tuple[Formula, Bounds]]:
     left out, and so are conjunctions that are false at sight. What is no `and`, `or` or `not` stays whole.
     """
     waiting: list[tuple[tuple[Formula, ...], tuple[Tree, ...], Bounds]] = [((), (whole.tree,), bounds)]
-    count = 0
+    count = looked = 0
     while waiting:
         kept, trees, known = waiting.pop()
+        looked += 1
         todo, several = list(trees), list[_Several]()
         while todo and FALSE not in kept:
             tree = todo.pop(0)
@@ -75,6 +79,8 @@ def parts(whole: Said, bounds: Bounds) -> Iterator[tuple[Formula, Bounds]]:
                 todo[:0] = tree.parts
             else:
                 several.append(tree)
+        if looked > MOST_LOOKED:
+            raise Refused(f"a condition with more than {MOST_LOOKED} parts, even if most are false at sight")
         if FALSE in kept:
             continue
         if several:
