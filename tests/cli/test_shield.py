@@ -48,6 +48,12 @@ def test_everything_is_written(
     assert proof == data["certificate"]
     assert check(proof).accepted
     assert run(["certify", str(tmp_path / "proof.json")]) == 0
+    capsys.readouterr()
+    assert run(["certify", str(tmp_path / "all.json")]) == 0
+    assert "only the certificate in it was checked" in capsys.readouterr().out
+    data["certificate"]["claim"]["system"]["initial"][0] = ["-9", "9"]
+    (tmp_path / "other.json").write_text(json.dumps(data))
+    assert run(["certify", str(tmp_path / "other.json")]) == 1
     assert (tmp_path / "guard.h").read_text().startswith("/* A shield")
     spec = importlib.util.spec_from_file_location("guard", tmp_path / "guard.py")
     assert spec is not None
@@ -56,6 +62,31 @@ def test_everything_is_written(
     spec.loader.exec_module(guard)
     assert guard.step((0.0, 0.0), (0.5,)) == ((0.5,), 0)
     assert guard.step((0.0, 2.0), (0.5,))[1] == 2
+
+
+WITHOUT_POLICY = """
+arithmetic = "float64"
+initial = "-0.5 <= x <= 0.5 and -0.5 <= v <= 0.5"
+variables = { x = "real", v = "real" }
+controls = { u = "[-2, 2]" }
+edges = [{ chosen = { d = "real [-0.1, 0.1]" } }]
+properties = { near = "never x > 1 or x < -1 or v > 1.5 or v < -1.5" }
+[flow]
+step = 0.02
+derivatives = { x = "v", v = "-x - 0.2 * v + u + d" }
+"""
+
+
+def test_a_problem_file_needs_no_policy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "oscillator.toml"
+    file.write_text(WITHOUT_POLICY)
+    code, out, _ = outcome(capsys, str(file), "--degree", "2", "--quiet")
+    assert code == 0
+    assert "controlled whatever is proposed to its shield" in out
+    for command in ("check", "starts"):
+        assert run([command, str(file)]) == 2
+        error = capsys.readouterr().err
+        assert "nobody sets the controls `u`: there is no policy; fix: give a policy" in error
 
 
 def test_a_polyhedron(
@@ -181,6 +212,8 @@ def test_actions_of_a_finite_system(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert facts["certified about"].startswith("never ")
     assert facts["interrupted"] is False
     assert len(facts["tree"]["column"]) == len(facts["tree"]["limit"])
+    assert run(["certify", str(told)]) == 2
+    assert "give what `surefoot shield --certificate FILE` wrote" in capsys.readouterr().err
     assert "action_masks" in guard.read_text()
     assert run(["shield", "racetrack/never-crashes", "--quiet", "--bound", "2"]) == 2
     assert "`2` is not a number above 0 and up to 1" in capsys.readouterr().err

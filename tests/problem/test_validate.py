@@ -201,6 +201,7 @@ DEFECTS = [
     (world(flow=Flow((), Fraction(1), "eular")), "environment.flow: unknown method `eular` of steps; fix: did you mean `euler`?"),
     # policies
     (replace(asked("P=? [ F on ]"), policy=None), "policy: the property needs a policy, and there is none; fix: give one, or ask about the optimum with Pmin, Pmax, Emin or Emax"),
+    (replace(asked("never on"), environment=CONTROLLED, policy=None), "policy: nobody sets the controls `force`, `brake`: there is no policy; fix: give a policy in [policy] or with --policy FILE; `surefoot shield` finds one"),
     (policy(replace(POLICY, observe=(t("x"),))), "policy: the network has 2 inputs (0, 1) for 1 observed terms (x); fix: list exactly one for each of the 2 inputs"),
     (policy(replace(POLICY, actions=("go",))), "policy: the network has 2 outputs (0, 1) for 1 actions (go); fix: list exactly one for each of the 2 outputs"),
     (policy(replace(POLICY, observe=(t("x"), t("a")))), "policy.observe[1]: `a` is an array of 4 (an integer each), but a real number is needed; fix: take an element of it: `a[0]`"),

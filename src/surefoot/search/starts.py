@@ -23,6 +23,7 @@ from surefoot.problem.environment import Array, Bool, Int, Kind, Real
 from surefoot.problem.names import location_key, location_name
 from surefoot.problem.problem import Problem
 from surefoot.problem.term import TRUE, Apply, Const, Op, Term, Var, conjunction
+from surefoot.problem.validate import validate
 from surefoot.search import Asking
 from surefoot.transform.discretise import discretise
 from surefoot.transform.obligations import starting_in
@@ -50,6 +51,7 @@ SAFE = Holds(None, "predicates", as_asked=True, argument=Argument("graph", 0))
 
 def find_safe_starts(problem: Problem, asking: Asking, parts: int = 32, by_table: bool = True) -> Result:
     """Which starts are proved safe, which are refuted, which are open."""
+    validate(problem)
     executed, _ = discretise(problem)
     if by_table and objection(executed) is None:
         try:

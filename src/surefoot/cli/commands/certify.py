@@ -49,8 +49,9 @@ def certify(
     quiet: bool,
 ) -> int:
     """Re-check RESULT (JSON written by surefoot): unchanged inputs, a trace that replays exactly, a
-    certificate that the independent checker accepts. RESULT may also be a certificate alone. With --problem
-    it is a file with somebody else's barriers, which are proved or refuted for that problem.
+    certificate that the independent checker accepts. RESULT may also be a certificate alone, or what
+    `shield --json` wrote. With --problem it is a file with somebody else's barriers, which are proved or
+    refuted for that problem.
 
     Exit 0 if every verdict's evidence is confirmed, 1 if some evidence is refuted, 3 if a verdict has no
     evidence that can be checked.
@@ -68,6 +69,11 @@ def certify(
         word, why = accepted(data, result.parent)
         print(f"{word}: {result.name}: {why}")
         return CODES[word]
+    if isinstance(data, dict) and "certified" in data and "verdict" not in data:
+        word, why = accepted(_of_shield(data, result), result.parent)
+        more = "\n  not certified: what else the file says; only the certificate in it was checked"
+        print(f"{word}: {result.name}: {why}{more if word == 'accepted' else ''}")
+        return CODES[word]
     for stored in read_results(data, result):
         for path in stored.inputs:
             if not Path(path).is_file():
@@ -80,6 +86,15 @@ def certify(
 
 
 CODES = {"accepted": 0, "rejected": 1, "not certified": 3}
+
+
+def _of_shield(data: Mapping[str, Any], file: Path) -> Mapping[str, Any]:
+    """The certificate in what `surefoot shield --json` wrote; shields of actions keep theirs apart."""
+    content = data.get("certificate")
+    if not isinstance(content, dict):
+        fix = "give what `surefoot shield --certificate FILE` wrote"
+        raise InvalidProblem("this describes a shield and has no certificate in it", fix=fix, where=str(file))
+    return content
 
 
 def judged(stored: StoredResult, trust_python: bool) -> tuple[str, str]:

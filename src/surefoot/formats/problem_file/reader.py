@@ -177,7 +177,7 @@ def _problem(file: _File, name: str, asked: Property, acting: Policy | None) -> 
     problem = Problem(f"{file.name}/{name}", file.environment, acting, asked)
     with _located(file.path):
         try:
-            validate(problem)
+            validate(problem, controlled=False)  # a question for `surefoot shield` has nobody yet
         except InvalidProblem as error:
             where = _place(error.where, name, file.declared.places)
             raise InvalidProblem(error.what, fix=error.fix, where=where) from None

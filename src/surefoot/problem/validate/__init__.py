@@ -5,14 +5,19 @@ from __future__ import annotations
 from surefoot.problem.problem import Problem
 from surefoot.problem.validate.environment import check_environment
 from surefoot.problem.validate.policy import check_policy, environment_labels
-from surefoot.problem.validate.property import check_property, property_scope
+from surefoot.problem.validate.property import check_controlled, check_property, property_scope
 
 __all__ = ["check_environment", "environment_labels", "property_scope", "validate"]
 
 
-def validate(problem: Problem) -> None:
-    """Raise `InvalidProblem` unless every name, kind, width and number of the problem fits."""
+def validate(problem: Problem, *, controlled: bool = True) -> None:
+    """Raise `InvalidProblem` unless every name, kind, width and number of the problem fits.
+
+    With `controlled=False` nobody need set the controls yet: a program for them may be what is looked for.
+    """
     check_environment(problem.environment)
+    if controlled:
+        check_controlled(problem)
     if problem.policy is not None:
         check_policy(problem.policy, problem.environment)
     check_property(problem)

@@ -89,11 +89,19 @@ def _network(policy: Policy) -> Network | None:
             return None
 
 
+def check_controlled(problem: Problem) -> None:
+    """Raise if there are controls and nobody sets them."""
+    if problem.policy is None and problem.environment.controls:
+        names = ", ".join(f"`{control.name}`" for control in problem.environment.controls)
+        fix = "give a policy in [policy] or with --policy FILE; `surefoot shield` finds one"
+        raise InvalidProblem(f"nobody sets the controls {names}: there is no policy", fix=fix, where="policy")
+
+
 def _policy_present(problem: Problem) -> None:
-    """Without a policy: what all runs do, or an optimum; controls always need somebody to set them."""
+    """Without a policy: what all runs do, or an optimum."""
     asked = problem.property
     about_one = isinstance(asked, Probability | Expected) and asked.optimise is None
-    if problem.policy is None and (about_one or problem.environment.controls):
+    if problem.policy is None and about_one:
         what = "the property needs a policy, and there is none"
         fix = "give one, or ask about the optimum with Pmin, Pmax, Emin or Emax"
         raise InvalidProblem(what, fix=fix, where="policy")
