@@ -143,11 +143,51 @@ def test_what_is_wrong_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture
         ["pendulum/within-90-degrees", "--invariant", "eta + omega"],
         ["pendulum/within-90-degrees", "--invariant", "1, eta^2", "--degree", "2"],
         ["racetrack/never-crashes", "--rule", "1"],
+        ["racetrack/never-crashes", "--recheck", __file__],
+        ["pendulum"],
+        ["pendullum/within-90-degrees"],
     ):
         code, out, err = outcome(capsys, *wrong)
         assert code == 2, wrong
         assert out == ""
         assert err.count("\n") == 1
+        assert "fix: " in err or wrong == ["toy/never-adjacent"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (
+            "-0.5 <= x <= 0.5 and ",
+            "",
+            "`x` lacks a bound there; fix: bound it in `initial` from below and above",
+        ),
+        ("x <= 0.5", "x <= -1", "there is no start: the bounds of `x` exclude each other; fix: bound it"),
+        (
+            "-0.5 <= x <= 0.5",
+            "x^2 <= 1",
+            "the starts are not a box: `x^2 <= 1`; fix: give every variable two",
+        ),
+        ("-x - 0.2", "-sin(x) - 0.2", "`sin(x)` is not a polynomial; fix: write it by + - * /"),
+        ("[-0.1, 0.1]", "", "the disturbance `d` is not a real number between two ends; fix: give it both"),
+    ],
+)
+def test_what_a_problem_file_lacks(
+    old: str, new: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "wrong.toml"
+    file.write_text(WITHOUT_POLICY.replace(old, new))
+    code, out, error = outcome(capsys, str(file), "--quiet")
+    assert (code, out) == (2, "")
+    assert said in error
+
+
+def test_too_little_time_is_called_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "oscillator.toml"
+    file.write_text(WITHOUT_POLICY)
+    code, out, _ = outcome(capsys, str(file), "--quiet", "--timeout", "0.01")
+    assert code == 3
+    assert "certificate  none: no set was found: the time is over" in out
 
 
 def test_sketches(

@@ -12,8 +12,8 @@ from typing import Any
 import click
 
 from surefoot.cli.output import sha256
-from surefoot.errors import InvalidProblem, SurefootError, Unsupported
-from surefoot.formats.inert.file import require_file
+from surefoot.errors import InvalidProblem, SurefootError, Unsupported, did_you_mean
+from surefoot.formats.inert.file import NO_SUCH_FILE, require_file
 from surefoot.formats.loaded_policy import LoadedPolicy
 from surefoot.formats.policy_file import load_policy
 from surefoot.formats.problem_file import read_problem, read_problems
@@ -26,6 +26,7 @@ from surefoot.formats.wiring import (
     wiring_from_options,
 )
 from surefoot.problem.problem import Problem
+from surefoot.studies import STUDIES
 from surefoot.transform.discretise import in_time
 
 
@@ -113,6 +114,9 @@ def load_model(
     trust_python: bool = False,
 ) -> Loaded:
     """Read a problem file or JANI model, or run trusted Python; every file that was read is hashed."""
+    if not model.suffix and not model.exists():
+        fix = f"check the path; if a problem of a study is meant, {did_you_mean(model.parts[0], STUDIES)}"
+        raise InvalidProblem(NO_SUCH_FILE, fix=fix, where=str(model))
     require_file(model)
     settings = {
         "policy": policy,

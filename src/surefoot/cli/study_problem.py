@@ -32,6 +32,9 @@ def load_study_problem(
     known = {**study.problems, **study.needs_network}
     if policy is not None and f"network-{wanted}" in study.needs_network:
         wanted = f"network-{wanted}"  # the same problem, controlled by that network
+    if not wanted:
+        fix = f"choose one: {name}/{next(iter(known))}, …; `surefoot study {name}` lists them"
+        raise InvalidProblem(f"`{name}` is a study, not one of its problems", fix=fix)
     if wanted not in known:
         raise InvalidProblem(f"study `{name}` has no problem `{wanted}`", fix=did_you_mean(wanted, known))
     source: dict[str, object] = {"kind": "study", "study": f"{name}/{wanted}", "constants": list(constants)}

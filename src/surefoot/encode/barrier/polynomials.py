@@ -46,6 +46,7 @@ def polynomial_of(term: Term, names: Mapping[str, Polynomial], variables: int, r
                     total = total * inner_base
                 return total
             case _:
-                raise Unsupported(f"`{show(part)}` is not a polynomial")
+                fix = "write it by + - * / and whole powers; a sine by its Taylor polynomial: x - x^3 / 6"
+                raise Unsupported(f"`{show(part)}` is not a polynomial", fix=fix)
 
     return of(term)

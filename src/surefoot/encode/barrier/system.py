@@ -115,7 +115,10 @@ def without_target(problem: Problem) -> tuple[Problem, Term]:
 def rules_of(policy: object) -> tuple[Rule, ...]:
     """The branches of a program, nested ones one after the other."""
     if not isinstance(policy, ProgramPolicy):
-        raise Unsupported("the policy is not a program")
+        fix = (
+            "write one in [policy.program], with controls = [] if there are none; `surefoot shield` finds one"
+        )
+        raise Unsupported("the policy is not a program", fix=fix)
     found: list[Rule] = []
     for branch in policy.branches:
         match branch.then:
@@ -149,7 +152,8 @@ def _chosen(choice: Choice) -> Range:
         case Real(low, high) if low is not None and high is not None:
             return low, high
         case _:
-            raise Unsupported(f"the disturbance `{choice.name}` is not a real number between two ends")
+            what = f"the disturbance `{choice.name}` is not a real number between two ends"
+            raise Unsupported(what, fix='give it both: "real [-1, 1]"')
 
 
 def _around(ends: Range, rounded: bool) -> Range:
@@ -199,10 +203,14 @@ def box_of(term: Term, names: tuple[str, ...]) -> tuple[Range, ...]:
             case Apply(Op.LE, (Apply(Op.NEG, (Var(name),)), Const(value))):
                 low[name] = max(low.get(name, -Fraction(value)), -Fraction(value))
             case _:
-                raise Unsupported(f"the starts are not a box: `{show(part)}`")
+                fix = "give every variable two bounds in `initial`, joined by and: -1 <= x <= 1 and …"
+                raise Unsupported(f"the starts are not a box: `{show(part)}`", fix=fix)
 
     read(term)
     for name in names:
-        if name not in low or name not in high or low[name] > high[name]:
-            raise Unsupported(f"the starts are not a box: `{name}` has no bounds there")
+        fix = f"bound it in `initial` from below and above: -1 <= {name} <= 1"
+        if name not in low or name not in high:
+            raise Unsupported(f"the starts are not a box: `{name}` lacks a bound there", fix=fix)
+        if low[name] > high[name]:
+            raise Unsupported(f"there is no start: the bounds of `{name}` exclude each other", fix=fix)
     return tuple((low[name], high[name]) for name in names)

@@ -42,7 +42,7 @@ class Barrier:
             system_of(_without(problem))
             rules = rules_of(problem.policy)
         except Unsupported as why:
-            return f"barrier: {why}"
+            return str(why)
         flow = problem.environment.flow
         if flow is not None and flow.continuous and isinstance(problem.property, Eventually | Recurs):
             return "barrier shows convergence of steps, and the problem is about continuous time"

@@ -43,6 +43,7 @@ from surefoot.work.budget import Budget
 
 SMALLEST = Fraction(1, 64)  # of the starts: regions and parts are not made smaller
 CANDIDATES = 6  # for one part
+OVER = "the time is over"
 MOST_LOST = 200  # uncovered parts that are looked at for starts that are lost
 
 
@@ -131,7 +132,7 @@ class _Work:
         system, part, budget = self.system, self.open_parts[0], self.budget
         self._tell(Fraction(1))
         if budget.spent():
-            self.trouble = "the time is over"
+            self.trouble = _over(self.trouble)
             self._replace([], given_up=part)
             return
         start = uncovered_start(system, [b.set for b in self.branches], part, self.generator)
@@ -225,7 +226,7 @@ def _rule(
         for number, together in enumerate(_together(shapes)):
             for rule in tuple(tried) or candidates(system, part, sought, made, budget):
                 if budget.spent():
-                    return trouble or "the time is over"
+                    return _over(trouble)
                 if number == 0:
                     tried.append(rule)
                 then = rule.terms(system)
@@ -236,7 +237,16 @@ def _rule(
             tried = tried[-1:] + tried[:-1]  # the last one was made for tight limits
             if not tried:
                 break
+    if budget.spent():
+        return _over(trouble)
     return trouble or "every rule that was tried has unsafe runs"
+
+
+def _over(trouble: str) -> str:
+    """More time may help, whatever the last attempt failed by."""
+    if not trouble or trouble.startswith(OVER):
+        return OVER
+    return f"{OVER}; the last attempt: {trouble}"
 
 
 def _together(shapes: tuple[Shape, ...]) -> list[tuple[Shape, ...]]:

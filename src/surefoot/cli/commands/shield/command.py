@@ -131,6 +131,9 @@ def shield(
     if runs and problem.environment.flow is not None and problem.environment.flow.continuous:
         what = "simulated runs are steps, and the problem is about continuous time"
         raise InvalidProblem(what, fix="leave --runs or the time out", where="--runs")
+    if recheck is not None and moved_by_actions(problem):
+        what = "old sets are of real controls; this model is moved by actions"
+        raise InvalidProblem(what, fix="leave it out", where="--recheck")
     old = () if recheck is None else old_rules(recheck, problem)
     shapes = _shapes(kind, tried, invariant, squares)
     sketches = _sketches(rule, invariant, recheck is not None, moved_by_actions(problem))
