@@ -104,3 +104,19 @@ def test_splits_are_tried_only_for_a_page_or_when_asked_for(counter: Path, comma
     page = counter.with_name("graph.html")
     command(*given, "--splits", 0, "--graph", page)
     assert "No further predicate was tried" in page.read_text("utf-8")
+
+
+def test_a_graph_that_is_not_written_is_named_even_with_quiet(
+    command: Command, counter: Path, tmp_path: Path
+) -> None:
+    graph = tmp_path / "graph.dot"
+    code, _, err = command("check", counter, "--engine", "explicit", "--graph", graph, "--quiet")
+    assert code == 0
+    assert f"not written: {graph} (there is no abstract graph; use --engine predicates)" in err
+    assert not graph.exists()
+
+
+def test_means_are_a_choice(command: Command, counter: Path) -> None:
+    code, _, err = command("check", counter, "--engine", "predicates", "--means", "tables")
+    assert code == 2
+    assert "'tables' is not one of 'auto', 'table', 'cells'" in err

@@ -77,6 +77,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "method": WAYS,
     "configuration": tuple(CONFIGURATIONS),
     "squares": ("auto", "sos", "sdsos"),
+    "means": ("auto", "table", "cells"),
 }
 
 

@@ -131,11 +131,11 @@ def check(
                 break
     if certificate is not None:
         told = write_certificate(results[0][1].verdict, certificate)
-        if not quiet:
+        if not quiet or told.startswith("not written"):
             print(told, file=sys.stderr)
     if graph is not None:
         told = write_graph(results[0][0], results[0][1].verdict, graph)
-        if not quiet:
+        if not quiet or told.startswith("not written"):
             print(told, file=sys.stderr)
     return write(results, json_path, quiet, report)
 
