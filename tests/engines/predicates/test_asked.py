@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations, pairwise
+from time import sleep
 
 import pytest
 from tests.engines.predicates.wide_systems import FIRST, PLACE, SECOND, braking, tanks, waiting_room
@@ -13,6 +14,7 @@ from tests.laws.contradictions import answer
 from surefoot.certify.replay import replay
 from surefoot.engines.predicates import Predicates
 from surefoot.engines.predicates.asked.conditions import cubes
+from surefoot.engines.predicates.asked.search import Reached, Search
 from surefoot.engines.predicates.tabulated.table import OutOfTime
 from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
 from surefoot.problem.problem import Problem
@@ -191,6 +193,17 @@ def test_a_spent_budget_leaves_a_graph() -> None:
     verdict = Predicates().check(braking(PLACE > 1_000_000), Budget(0.0))
     assert isinstance(verdict, Unknown)
     assert isinstance(verdict.artifact, AbstractGraph)
+
+
+def test_a_violation_that_is_known_outlives_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    def slow(search: Search, budget: Budget, *, to_the_end: bool = False) -> Reached:
+        sleep(budget.remaining())
+        return Reached()
+
+    monkeypatch.setattr(Search, "run", slow)
+    monkeypatch.setattr("surefoot.engines.predicates.asked.refining.SHARE", 0.5)
+    verdict = verify(tanks(FIRST > 406, eager=True), Predicates(), Budget(4)).verdict
+    assert isinstance(verdict, Violated)
 
 
 def test_preconditions_that_go_on_for_ever_are_halved() -> None:

@@ -84,11 +84,11 @@ class Refining:
         while True:
             reached = search.run(self.budget, to_the_end=self.fixed)
             self.graph = graph = abstract_graph(search, reached, self.refinements)
+            if attacked is not None:
+                return Violated(attacked, artifact=graph)
             if self.budget.spent():
                 sizes = counted(len(predicates), "predicate")
                 return Unknown(Reason.TIMEOUT, f"the budget ended with {sizes}", artifact=graph)
-            if attacked is not None:
-                return Violated(attacked, artifact=graph)
             if reached.complete and not reached.starts:
                 return Vacuous("there is no start state")
             if not reached.unsafe:
