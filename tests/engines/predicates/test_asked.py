@@ -196,13 +196,17 @@ def test_a_spent_budget_leaves_a_graph() -> None:
 
 
 def test_a_violation_that_is_known_outlives_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = tanks(FIRST > 406, eager=True)
+    known = verify(problem, Predicates(), Budget(60)).verdict
+    assert isinstance(known, Violated)
+
     def slow(search: Search, budget: Budget, *, to_the_end: bool = False) -> Reached:
         sleep(budget.remaining())
         return Reached()
 
     monkeypatch.setattr(Search, "run", slow)
-    monkeypatch.setattr("surefoot.engines.predicates.asked.refining.SHARE", 0.5)
-    verdict = verify(tanks(FIRST > 406, eager=True), Predicates(), Budget(4)).verdict
+    monkeypatch.setattr("surefoot.engines.predicates.asked.refining.attack", lambda *_: known.trace)
+    verdict = verify(problem, Predicates(), Budget(3)).verdict
     assert isinstance(verdict, Violated)
 
 
