@@ -120,3 +120,16 @@ def test_means_are_a_choice(command: Command, counter: Path) -> None:
     code, _, err = command("check", counter, "--engine", "predicates", "--means", "tables")
     assert code == 2
     assert "'tables' is not one of 'auto', 'table', 'cells'" in err
+
+
+def test_an_option_of_another_engine_is_refused(command: Command, counter: Path) -> None:
+    code, _, err = command("check", counter, "--engine", "explicit", "--fixed")
+    assert code == 2
+    assert (
+        "--fixed: engine `explicit` has no such option; fix: leave it out; it is an option of predicates"
+        in err
+    )
+    code, _, err = command("starts", counter, "--engine", "predicates", "--depth", "3")
+    assert code == 2
+    assert "--depth: engine `predicates` has no such option" in err
+    assert command("check", counter, "--fixed", "--quiet")[0] == 0

@@ -114,6 +114,20 @@ def build_engines(name: str | None, given: Mapping[str, Any], dump: Path | None)
     return [_build(kind, {**given, "solver": solver}, dump) for kind in chosen for solver in solvers]
 
 
+def refuse_options_of_others(name: str | None, given: Mapping[str, Any]) -> None:
+    """An option that the named engine does not have would change nothing, unseen."""
+    if name not in ENGINES:
+        return
+    users = {
+        o: [n for n, e in ENGINES.items() if o in _fields({n: e})] for o, v in given.items() if v is not None
+    }
+    for option, having in users.items():
+        if having and name not in having:
+            fix = f"leave it out; it is an option of {', '.join(having)}"
+            where = f"--{option.replace('_', '-')}"
+            raise InvalidProblem(f"engine `{name}` has no such option", fix=fix, where=where)
+
+
 def _build(kind: type[Engine], given: Mapping[str, Any], dump: Path | None) -> Engine:
     options: dict[str, Any] = {}
     for f in fields(kind):  # type: ignore[arg-type]

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from surefoot.cli.engine_options import build_engines, engine_flags
+from surefoot.cli.engine_options import build_engines, engine_flags, refuse_options_of_others
 from surefoot.cli.graph_file import check_graph, splits_wanted, with_splits_tried, write_graph
 from surefoot.cli.model import Loaded, load_model, model_flags, time_flags, timed
 from surefoot.cli.output import check_writable, positive, write, write_certificate
@@ -109,6 +109,7 @@ def check(
         if given is not None and len(loaded.problems) > 1:
             fix = "name one with --property"
             raise InvalidProblem(f"a {what} is about one property", fix=fix, where=option)
+    refuse_options_of_others(engine_name, options)
     engines = build_engines(engine_name, options, dump_queries)
     if engine_name == "statistical" and options.get("uniform"):
         loaded = replace(loaded, problems={n: at_random(p) for n, p in loaded.problems.items()})

@@ -9,7 +9,7 @@ import click
 
 from surefoot.cli.commands.check import MODEL_OPTIONS
 from surefoot.cli.commands.invariant import one_problem
-from surefoot.cli.engine_options import build_engines, engine_flags
+from surefoot.cli.engine_options import build_engines, engine_flags, refuse_options_of_others
 from surefoot.cli.model import model_flags
 from surefoot.cli.output import check_writable, exit_code, positive, write
 from surefoot.cli.progress import progress
@@ -58,6 +58,7 @@ def starts(
     wiring = {name: options.pop(name) for name in MODEL_OPTIONS}
     name, problem, loaded = one_problem(model, wiring)
     by_table = engine_name in (None, "predicates") and options.get("means") in (None, "auto", "table")
+    refuse_options_of_others(engine_name, options)
     engines = build_engines(engine_name, options, dump_queries)
     with progress(quiet) as tell:
         source = {**loaded.source, "property": name}
