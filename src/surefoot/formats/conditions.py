@@ -16,6 +16,9 @@ def read_conditions(given: str) -> tuple[Term, ...]:
     """The conditions in a file, if there is one of this name, else in the text; `#` begins a comment."""
     path = Path(given)
     if not _is_file(path):
+        if path.suffix == ".txt" and not set(given) & set(" ;<>=!&|"):
+            fix = "name a file with one condition a line, or write conditions: 'x < 3; y = 0'"
+            raise InvalidProblem(f"there is no file `{given}`", fix=fix, where="--predicates")
         return tuple(_parsed(given, "--predicates"))
     data = read_bytes(path)
     if len(data) > MOST_BYTES:
