@@ -14,6 +14,7 @@ from surefoot.certify.barrier.claim import is_about_sets
 from surefoot.certify.checker.check import check
 from surefoot.certify.checker.number import BadCertificate
 from surefoot.engines.barrier import Barrier
+from surefoot.engines.barrier.sampled import evaluated
 from surefoot.problem.environment import (
     Arithmetic,
     Choice,
@@ -30,6 +31,7 @@ from surefoot.problem.policy import Branch, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.problem.term import TRUE, Const, Term, Var, conjunction, disjunction
+from surefoot.query.polynomial import Polynomial
 from surefoot.run import verify
 from surefoot.studies.pendulum.problem import stays_upright
 from surefoot.transform.discretise import discretise
@@ -297,3 +299,11 @@ def test_what_has_another_form_is_refused(shown: dict[str, Any], change: Any) ->
     data = copy.deepcopy(shown)
     change(data)
     assert not accepted(data)
+
+
+def test_states_that_ran_away_have_no_value_and_give_no_warning(recwarn: pytest.WarningsRecorder) -> None:
+    line = Polynomial({(2,): Fraction(1), (1,): Fraction(-(10**200))})
+    values = evaluated(line, np.array([[1e200], [np.inf], [1.0]]))
+    assert not np.isfinite(values[:2]).any()
+    assert values[2] == 1 - 1e200
+    assert not recwarn.list

@@ -74,12 +74,13 @@ def _end(end: Fraction | None, otherwise: float) -> float:
 
 
 def evaluated(polynomial: Polynomial, points: Floats) -> Floats:
-    """The values at the rows of an array."""
+    """The values at the rows of an array; infinite or NaN in states that a simulation has run away to."""
     total: Floats = np.zeros(len(points))
-    for monomial, coefficient in polynomial.terms.items():
-        term = np.full(len(points), float(coefficient))
-        for index, exponent in enumerate(monomial):
-            if exponent:
-                term *= points[:, index] ** exponent
-        total += term
+    with np.errstate(over="ignore", invalid="ignore"):
+        for monomial, coefficient in polynomial.terms.items():
+            term = np.full(len(points), float(coefficient))
+            for index, exponent in enumerate(monomial):
+                if exponent:
+                    term *= points[:, index] ** exponent
+            total += term
     return total

@@ -14,6 +14,7 @@ from typing import TypeAlias
 from surefoot.cli.commands.heatmap.stored_runs import StoredRuns
 from surefoot.studies.racetrack.abstraction import Instance
 from surefoot.studies.racetrack.abstraction_runs import Run, run
+from surefoot.verdict.words import counted
 from surefoot.work.crew import Alone, Crew, Processes
 
 Wanted: TypeAlias = tuple[Instance, str, float]  # with a configuration, for so many seconds
@@ -76,4 +77,4 @@ def _elsewhere() -> Callable[[Instance, str, float], Run]:
 
 
 def shown(instance: Instance) -> str:
-    return f"network {instance.width}, {instance.predicates} predicates, {instance.starts} starts"
+    return f"network {instance.width}, {instance.predicates} predicates, {counted(instance.starts, 'start')}"
