@@ -95,7 +95,7 @@ def test_interrupted_it_draws_what_is_there_and_goes_on(
         return run(instance, *rest)
 
     monkeypatch.setattr(abstractions_made, "run", stopped)
-    assert drawn_abstractions(["pa-1"], HOW, tmp_path, lambda _: None, False) == 130
+    assert drawn_abstractions(["pa-1", "pa-1"], HOW, tmp_path, lambda _: None, False) == 130
     assert "interrupted: 2 runs are missing" in capsys.readouterr().err
     data = json.loads((tmp_path / "racetrack-figure-pa-1.json").read_text())
     assert (len(data["runs"]), data["missing"], data["claims"]) == (1, 2, [])

@@ -179,7 +179,7 @@ def study(
         claims = checked_claims(name, how, tell)
         if name == "racetrack":
             made = list(made_abstractions(["pa"], making, tell, StoredRuns(None)))
-            if any(len(one.runs) < one.wanted for one in made):
+            if any(one.missing for one in made):
                 raise KeyboardInterrupt
             claims += [claim for one in made for claim in one.claims]
     if as_json:

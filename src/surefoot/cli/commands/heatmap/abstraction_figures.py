@@ -44,11 +44,11 @@ class Making:
 
 @dataclass(frozen=True, slots=True)
 class MadeAbstraction:
-    """`wanted` runs, of which those in `runs` were made; claims only if all were."""
+    """What was wanted was made or is `missing`; claims only if nothing is."""
 
     figure: AbstractionFigure
     runs: tuple[Run, ...]
-    wanted: int
+    missing: tuple[Wanted, ...]
     claims: tuple[Checked, ...]
 
 
@@ -63,11 +63,11 @@ def drawn_abstractions(
 
     Exit 130 if it was interrupted: what is there is drawn. With a folder the next time goes on from there.
     """
-    documents, checked, missing = [], list[Checked](), 0
+    documents, checked, missing = [], list[Checked](), set[Wanted]()
     for made in made_abstractions(names, how, tell, stored_runs(folder)):
         figure, runs = made.figure, made.runs
         checked += made.claims
-        missing += made.wanted - len(runs)
+        missing |= set(made.missing)
         documents.append({"figure": figure.name, "title": figure.title, "runs": [r.facts() for r in runs]})
         if folder is not None and runs:
             stem = folder / f"racetrack-figure-{figure.name}"
@@ -76,7 +76,7 @@ def drawn_abstractions(
                 "schema": 1,
                 "kind": "abstractions",
                 **documents[-1],
-                "missing": made.wanted - len(runs),
+                "missing": len(made.missing),
                 "claims": list(map(_claim, made.claims)),
             }
             stem.with_suffix(".json").write_text(json.dumps(data, indent=1) + "\n", "utf-8")
@@ -85,14 +85,14 @@ def drawn_abstractions(
             print(_table(figure, runs))
     if as_json:
         told = {"study": "racetrack", "figures": documents, "claims": list(map(_claim, checked))}
-        print(json.dumps({**told, "missing": missing}, indent=1))
+        print(json.dumps({**told, "missing": len(missing)}, indent=1))
     elif checked:
         print(claims_text(checked))
     if missing:
         rest = (
             "run it again with the same --folder to go on" if folder else "use --folder to keep what is made"
         )
-        print(f"interrupted: {missing} runs are missing; {rest}", file=sys.stderr)
+        print(f"interrupted: {len(missing)} runs are missing; {rest}", file=sys.stderr)
         return 130
     return 0 if all(c.met for c in checked) else 1
 
@@ -109,10 +109,12 @@ def made_abstractions(
         figures.append((ABSTRACTIONS[name], several, how.wanted(ABSTRACTIONS[name], several)))
     carry_out([one for *_, wanted in figures for one in wanted], stored, tell, how.workers)
     for figure, several, wanted in figures:
-        runs = [made for one in wanted if (made := stored.of(*one)) is not None]
+        known = {one: stored.of(*one) for one in wanted}
+        runs = [made for made in known.values() if made is not None]
+        missing = tuple(one for one, made in known.items() if made is None)
         all_there = set(figure.configurations) <= set(several)
-        told = _checked(claims, figure, runs, all_there) if len(runs) == len(wanted) else []
-        yield MadeAbstraction(figure, tuple(runs), len(wanted), tuple(told))
+        told = _checked(claims, figure, runs, all_there) if not missing else []
+        yield MadeAbstraction(figure, tuple(runs), missing, tuple(told))
 
 
 def _configurations(figure: AbstractionFigure, how: Making) -> list[str]:
