@@ -60,7 +60,7 @@ def _row(row: Printed, folder: Path | None, size: Size, tell: Callable[[str], No
     network, whose, file = (None, "none", None) if found is None else found
     problem = stays_safe(row.problem, network)
     began = processor_time()
-    made = make(problem, shapes_for("polynomial"), Budget(size.seconds, size.seed, tell))
+    made = make(problem, shapes_for(), Budget(size.seconds, size.seed, tell))
     seconds = processor_time() - began
     known = measured(made, problem.policy, size, tell)
     trained = None if file is None else training_seconds(file)
