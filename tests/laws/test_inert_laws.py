@@ -1,5 +1,6 @@
 """Whatever the bytes are, reading them ends in a value or in one error, and imports nothing."""
 
+import codecs
 import pickletools
 import sys
 from collections.abc import Callable
@@ -26,6 +27,8 @@ ARGUMENTS = [
 ]
 STATE = state_pickle(dict(list(actor_critic().items())[:2]))
 FILE = torch_file(actor_critic())
+for known in ("ascii", "cp437", "latin-1", "raw-unicode-escape", "utf-8"):
+    codecs.lookup(known)  # the standard library loads them when zips and pickles first have such text
 
 
 def complaint(work: Callable[[bytes], object], data: bytes) -> str:
