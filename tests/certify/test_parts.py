@@ -3,40 +3,22 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from random import Random
 from typing import Any
 
 import pytest
 from benchmarks.mutation.execution_falsehoods import false_mutants
 from benchmarks.mutation.execution_mutations import obligation_mutants, problem_mutants
-from benchmarks.mutation.executions import is_accepted, relabelled, truth
+from benchmarks.mutation.executions import is_accepted, truth
+from benchmarks.mutation.parts import by_parts, liars, other_sets
 from tests.engines.predicates.wide_systems import FIRST, SECOND, tanks
 from tests.laws.automata_networks import automata_network, predicates
 
 from surefoot.certify.checker.check import check
-from surefoot.certify.execution.argument import Aid
-from surefoot.certify.execution.prove import certificate
-from surefoot.engines.predicates import Predicates, closed
-from surefoot.problem.problem import Problem
-from surefoot.run import verify
-from surefoot.verdict.verdict import Argument, Proved
-from surefoot.work.budget import Budget
+from surefoot.engines.predicates import Predicates
 
 Content = dict[str, Any]
 SEEDS = (1, 20)
-
-
-def by_parts(problem: Problem, engine: Predicates) -> Content | None:
-    """The content of a certificate by parts, if the engine shows the property."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(closed, "WHOLE", 0)
-        patch.setattr("surefoot.engines.predicates.asked.refining._states", lambda *_: None)
-        verdict = verify(problem, engine, Budget(60)).verdict
-    if not isinstance(verdict, Proved):
-        return None
-    content: Content = copy.deepcopy(dict(verdict.certificate.content))
-    assert content["claim"]["argument"]["kind"] == "parts"
-    return content
 
 
 def test_it_is_accepted_and_says_so() -> None:
@@ -56,24 +38,6 @@ def test_it_is_accepted_and_says_so() -> None:
     live = copy.deepcopy(content)
     live["claim"]["problem"]["property"]["kind"] = "recurs"
     assert not is_accepted(live)
-
-
-def liars(problem: Problem, whole: Content, mutant: Content, *, anew: bool) -> Iterator[Content]:
-    """The mutant as it is, with the old proofs under new names, with other sets, and with new proofs."""
-    yield mutant
-    asked = mutant["claim"]["problem"]["property"]["condition"]
-    for inside in (whole["claim"]["argument"]["inside"], True, False, ["not", asked]):
-        said = {"kind": "parts", "steps": 1, "inside": inside}
-        claim = {**mutant["claim"], "argument": said}
-        if (other := relabelled({**mutant, "claim": claim})) is not None:
-            yield other
-        if not anew:
-            continue
-        made = certificate(
-            problem, mutant["claim"]["problem"], Argument("parts", 1), Budget(1), aid=Aid(inside=inside)
-        )
-        if not isinstance(made, str):
-            yield dict(made.content)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -96,7 +60,9 @@ def test_proofs_that_are_damaged_show_nothing_else() -> None:
     whole = by_parts(problem, Predicates(predicates(SEEDS[0], problem), means="cells"))
     assert whole is not None
     some = [m for n, (_, m) in enumerate(obligation_mutants(whole)) if n % 40 == 0]
-    for mutant in some:
+    sets = [m for _, m in other_sets(whole, Random(0))]
+    assert not all(map(is_accepted, sets))
+    for mutant in some + sets:
         assert truth(mutant) == "true" or not is_accepted(mutant)
     shorter = copy.deepcopy(whole)
     shorter["obligations"].pop()
