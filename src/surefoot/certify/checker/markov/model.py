@@ -16,6 +16,7 @@ _COMPONENT = frozenset({"name", "locations", "initial", "edges"})
 _EDGE = frozenset({"source", "action", "guard", "chosen", "assuming", "outcomes"})
 _OUTCOME = frozenset({"probability", "updates", "rewards", "target"})
 LARGEST_ARRAY = 100_000
+OURS = "\0"  # names that begin so stand for what conditions ask besides variables: no variable has one
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,6 +99,8 @@ def read_model(data: object) -> Model:
     slots = {name: i for i, (name, _) in enumerate(variables)}
     if len(slots) != len(variables):
         raise BadCertificate("a variable is declared twice")
+    if any(name.startswith(OURS) for name in slots):
+        raise BadCertificate("the name of a variable begins with a zero byte")
     parts = [
         record(c, _COMPONENT, frozenset(), "component") for c in items(entry["components"], "components")
     ]

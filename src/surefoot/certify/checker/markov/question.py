@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Any, Protocol
 
 from ..number import BadCertificate, integer, items, number, record, text
-from .model import Model
+from .model import OURS, Model
 from .moves import Moves
 from .process import Counter
 from .term import Function, Row, compiled
@@ -150,6 +150,10 @@ def condition(data: Any, moves: Moves, policy: Deciding | None) -> Function:
     def replaced(part: Any) -> Any:
         if type(part) is not list or not part:
             return part
+        if part[0] == "name":
+            if len(part) != 2 or type(part[1]) is not str or part[1] not in slots:
+                raise BadCertificate(f"a condition mentions the unknown name {str(part[1:])[:40]}")
+            return part
         if part[0] == "at" and len(part) == 3:
             extra.append(_at(model, text(part[1], "component"), text(part[2], "location")))
         elif part == ["deadlocked"]:
@@ -161,23 +165,15 @@ def condition(data: Any, moves: Moves, policy: Deciding | None) -> Function:
             extra.append(lambda row: policy.picks(row[: model.width], action))
         else:
             return [part[0], *map(replaced, part[1:])]
-        return ["name", len(extra) - 1]
+        return ["name", f"{OURS}{len(extra) - 1}"]
 
-    tree = _numbered(replaced(data))
-    names = {**slots, **{f"\0{i}": model.length + i for i in range(len(extra))}}
+    tree = replaced(data)
+    names = {**slots, **{f"{OURS}{i}": model.length + i for i in range(len(extra))}}
     whole = compiled(tree, names, model.sure())
     if not extra:
         return whole
     pad = (None,) * (model.length - model.width)
     return lambda row: whole((*row[: model.width], *pad, *(f(row) for f in extra)))
-
-
-def _numbered(part: Any) -> Any:
-    if type(part) is not list:
-        return part
-    if len(part) == 2 and part[0] == "name" and type(part[1]) is int:
-        return ["name", f"\0{part[1]}"]
-    return [part[0], *map(_numbered, part[1:])] if part else part
 
 
 def _at(model: Model, component: str, location: str) -> Function:

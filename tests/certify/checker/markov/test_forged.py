@@ -1,0 +1,31 @@
+"""Claims about finite systems that are false, or have no meaning: none is accepted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.certify.checker.markov.claims import edge, environment, is_accepted, never
+
+TRUE_FOR_EVER = ["and", ["name", "flag"], ["not", ["deadlocked"]]]
+
+
+def renamed(data: Any, new: Any) -> Any:
+    """With another name of the flag."""
+    if type(data) is list:
+        return [renamed(part, new) for part in data]
+    return new if data == "flag" else data
+
+
+@pytest.mark.parametrize("name", ["flag", "\x000", "\x001", "\x00"])
+def test_no_variable_is_taken_for_what_a_condition_asks_besides(name: str) -> None:
+    """The reader has names of its own for locations, deadlocks and picks."""
+    world = environment([[name, "boolean"]], ["name", name], [edge()])
+    assert not is_accepted(never(world, renamed(TRUE_FOR_EVER, name)))
+    assert is_accepted(never(world, ["deadlocked"])) is (name == "flag")
+
+
+@pytest.mark.parametrize("name", [0, "\x000", "other"])
+def test_conditions_mention_variables_only(name: object) -> None:
+    world = environment([["flag", "boolean"]], ["name", "flag"], [edge()])
+    assert not is_accepted(never(world, renamed(TRUE_FOR_EVER, name)))
