@@ -119,7 +119,7 @@ def _limits(path: Path) -> tuple[int | None, int, tuple[Bound, ...]]:
                 raise Unsupported("bounds on steps other than one with an upper limit")
             steps = -((-high.numerator) // high.denominator) - 1 if bound.strict else int(high)
             after = 0 if low is None else -((-low.numerator) // low.denominator)
-            if steps < 0:
+            if steps < max(after, 0):
                 raise Unsupported("a bound on steps that nothing can meet")
         if path.operator == "W" and low is not None and low > 0:
             raise Unsupported("`W` with a lower bound")

@@ -197,3 +197,12 @@ def test_filters_of_intervals_list_what_may_be() -> None:
     assert counted(Threshold("<", half), bounds) == (1, 3)
     assert counted(Threshold("<=", half), bounds) == (2, 3)
     assert counted(Threshold(">", Fraction(1)), [(half, None)]) == (0, 1)
+
+
+@pytest.mark.parametrize("operator", ["F", "G"])
+@pytest.mark.parametrize(("low", "high", "strict"), [(1, 1, True), (2, 2, True), (0, 0, True)])
+def test_a_bound_on_steps_that_nothing_can_meet(operator, low: int, high: int, strict: bool) -> None:
+    rows = [[[(Fraction(1), 1, 0)]], [[(Fraction(1), 1, 0)]]]
+    path = Path(operator, one_of([False, True]), bounds=(Bound(Const(low), Const(high), strict=strict),))
+    wanted = problem(rows, Probability(path, None, "max"), [True, False])
+    assert "nothing can meet" in (Explicit().objection(wanted) or "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.certify.checker.markov.claims import edge, environment, is_accepted, never
+from tests.certify.checker.markov.claims import X, edge, environment, greatest, is_accepted, never
 
 TRUE_FOR_EVER = ["and", ["name", "flag"], ["not", ["deadlocked"]]]
 
@@ -29,3 +29,19 @@ def test_no_variable_is_taken_for_what_a_condition_asks_besides(name: str) -> No
 def test_conditions_mention_variables_only(name: object) -> None:
     world = environment([["flag", "boolean"]], ["name", "flag"], [edge()])
     assert not is_accepted(never(world, renamed(TRUE_FOR_EVER, name)))
+
+
+def counting() -> Any:
+    """From 0 to 5, one by one."""
+    return environment([["x", ["integer", 0, 5]]], ["=", X, 0], [edge([["x", ["+", X, 1]]], ["<", X, 5])])
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "strict", "value"),
+    [(2, 2, False, 1), (2, 3, True, 1), (3, 3, False, 0), (3, 3, True, 1), (3, 2, False, 1), (3, 3, True, 0)],
+)
+def test_a_bound_on_steps_that_nothing_can_meet(low: int, high: int, strict: bool, value: int) -> None:
+    """State number 2 alone is the goal; without any number of steps between the limits nothing is claimed."""
+    bound = {"reward": None, "low": low, "high": high, "strict": strict}
+    certificate = greatest(counting(), ["=", X, 2], value, None, bounds=[bound])
+    assert is_accepted(certificate) is (low < high + (not strict))
