@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.certify.checker.markov.claims import X, edge, environment, greatest, is_accepted, never
+from tests.certify.checker.markov.claims import X, edge, environment, greatest, is_accepted, never, values
 
 TRUE_FOR_EVER = ["and", ["name", "flag"], ["not", ["deadlocked"]]]
 
@@ -45,3 +45,14 @@ def test_a_bound_on_steps_that_nothing_can_meet(low: int, high: int, strict: boo
     bound = {"reward": None, "low": low, "high": high, "strict": strict}
     certificate = greatest(counting(), ["=", X, 2], value, None, bounds=[bound])
     assert is_accepted(certificate) is (low < high + (not strict))
+
+
+@pytest.mark.parametrize(("start", "most", "accepted"), [(None, 5, True), (None, 10, False), (1, 5, False)])
+def test_rewards_are_counted_from_the_start(start: int | None, most: int, accepted: bool) -> None:
+    """Two steps that pay 5 each: not more than 5 are paid from 1 on, though every run has paid before."""
+    step = edge([["x", ["+", X, 1]]], ["<", X, 2], rewards=[["paid", 5]])
+    world = environment([["x", ["integer", 0, 2]]], ["=", X, 0], [step])
+    bound = {"reward": "paid", "low": None, "high": most, "strict": False}
+    starts = None if start is None else ["=", X, start]
+    certificate = greatest(world, ["=", X, 2], 0, values(0, 0, 0), bounds=[bound], starts=starts)
+    assert is_accepted(certificate) is accepted

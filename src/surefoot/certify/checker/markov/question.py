@@ -88,6 +88,8 @@ def read_question(data: object, optimise: str, condition: Compile) -> Question:
         raise BadCertificate("property: a least number of steps without a largest one")
     if steps is not None and steps < after:
         raise BadCertificate("property: a bound on steps that nothing can meet")
+    if counters and starts is not None:
+        raise BadCertificate("property: rewards are counted from the initial states, not from other starts")
     if negated:
         optimise = "min" if optimise == "max" else "max"
     return Question("until", optimise, negated, left, right, steps, after, counters, None, over, starts)
