@@ -56,3 +56,25 @@ def test_rewards_are_counted_from_the_start(start: int | None, most: int, accept
     starts = None if start is None else ["=", X, start]
     certificate = greatest(world, ["=", X, 2], 0, values(0, 0, 0), bounds=[bound], starts=starts)
     assert is_accepted(certificate) is accepted
+
+
+@pytest.mark.parametrize(("low", "value", "accepted"), [(0, 1, True), (1, 0, True), ("1/2", 1, False)])
+def test_whole_numbers_lie_between_whole_numbers(low: Any, value: int, accepted: bool) -> None:
+    """What is chosen is 0 only if that is in its range."""
+    step = edge([["x", ["name", "new"]]], ["=", X, 5], chosen=[["new", ["integer", low, 1]]])
+    world = environment([["x", ["integer", 0, 5]]], ["=", X, 5], [step])
+    shown = values(0, value) if low == 1 else values(value, 0, value)
+    assert is_accepted(greatest(world, ["=", X, 0], value, shown)) is accepted
+
+
+@pytest.mark.parametrize(("first", "second", "accepted"), [(1, 1, True), (5, 1, False), (1, 5, False)])
+def test_what_edges_choose_together_has_one_kind(first: int, second: int, accepted: bool) -> None:
+    """Both get the same value."""
+    choosing = [
+        edge([[name, ["name", "new"]]], action="go", chosen=[["new", ["integer", 0, most]]])
+        for name, most in (("x", first), ("y", second))
+    ]
+    start = ["and", ["=", X, 0], ["=", ["name", "y"], 0]]
+    variables = [["x", ["integer", 0, 5]], ["y", ["integer", 0, 5]]]
+    world = environment(variables, start, *([e] for e in choosing), together=[[["go", "go"], "go"]])
+    assert is_accepted(never(world, ["or", ["<", 1, X], ["<", X, ["name", "y"]]])) is accepted

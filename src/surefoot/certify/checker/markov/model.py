@@ -179,6 +179,8 @@ def kind_of(data: object) -> Kind:
     parts = items(data, "kind")
     if len(parts) == 3 and parts[0] in ("integer", "real"):
         ends = [None if e is None else plain(number(e, "bound")) for e in parts[1:]]
+        if parts[0] == "integer" and any(e is not None and type(e) is not int for e in ends):
+            raise BadCertificate("an end of a range of whole numbers that is none")
         return (parts[0], *ends)
     if len(parts) == 3 and parts[0] == "array" and type(parts[1]) is int and 0 <= parts[1] <= LARGEST_ARRAY:
         return ("array", parts[1], kind_of(parts[2]))

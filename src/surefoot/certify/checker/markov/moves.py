@@ -127,7 +127,9 @@ class Moves:
     def prepare(self, step: Step) -> None:
         """Work out the outcomes of a step; constant probabilities must sum to 1."""
         code = self.model.code
-        step.free = [choice for edge in step.edges for choice in edge.chosen]
+        step.free = list(dict.fromkeys(choice for edge in step.edges for choice in edge.chosen))
+        if len({slot for slot, _ in step.free}) < len(step.free):
+            raise Refused("edges that move together choose one value of different kinds")
         needed = [edge.assuming for edge in step.edges]
         step.assuming = [code.of(m) for m in needed if not (m.constant and m.value is True)]
         combinations = list(product(*(edge.outcomes for edge in step.edges)))
