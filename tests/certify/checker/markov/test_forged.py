@@ -78,3 +78,33 @@ def test_what_edges_choose_together_has_one_kind(first: int, second: int, accept
     variables = [["x", ["integer", 0, 5]], ["y", ["integer", 0, 5]]]
     world = environment(variables, start, *([e] for e in choosing), together=[[["go", "go"], "go"]])
     assert is_accepted(never(world, ["or", ["<", 1, X], ["<", X, ["name", "y"]]])) is accepted
+
+
+FLAG = ["name", "flag"]
+
+
+@pytest.mark.parametrize(
+    "initial",
+    [
+        ["and", X, FLAG],
+        ["and", ["not", X]],
+        ["=", FLAG, 1],
+        ["=", 0, FLAG],
+        ["=", X, True],
+        ["ite", FLAG, 1, 0],
+    ],
+)
+def test_numbers_are_no_truth_values(initial: Any) -> None:
+    """Such a condition would be true of states that are not looked at: there seems to be no start."""
+    world = environment([["x", ["integer", 0, 3]], ["flag", "boolean"]], initial, [edge()])
+    assert not is_accepted(never(world, True))
+    assert not is_accepted(never(world, False))
+
+
+@pytest.mark.parametrize(
+    "initial", [FLAG, ["=", FLAG, True], ["and", ["=", X, 1], ["not", FLAG]], ["<", 1, X]]
+)
+def test_conditions_on_starts(initial: Any) -> None:
+    world = environment([["x", ["integer", 0, 3]], ["flag", "boolean"]], initial, [edge()])
+    assert not is_accepted(never(world, True))
+    assert is_accepted(never(world, ["not", initial]))

@@ -28,7 +28,12 @@ def initial_states(model: Model) -> list[Row]:
 
 
 def _is_start(values: Row, model: Model, whole: Function) -> bool:
-    return all(conforms(v, k) for v, k in zip(values, model.kinds, strict=True)) and whole(values) is True
+    if not all(conforms(v, k) for v, k in zip(values, model.kinds, strict=True)):
+        return False
+    said = whole(values)
+    if type(said) is not bool:
+        raise Refused("the initial condition is no truth value")
+    return said
 
 
 def _cases(initial: Any) -> list[list[Any]]:
@@ -46,7 +51,12 @@ def _candidates(model: Model, parts: list[Any], variables: dict[str, int]) -> It
     fixed: dict[int, Any] = {}
     for part in parts:
         if (known := _equation(part, variables)) is not None:
-            fixed.setdefault(*known)
+            slot, value = known
+            if (type(value) is bool) is not (model.kinds[slot][0] == "boolean"):
+                raise Refused(
+                    "the initial condition takes a number for a truth value, or a truth value for one"
+                )
+            fixed.setdefault(slot, value)
     last: list[list[Function]] = [[] for _ in range(len(model.kinds) + 1)]
     for part in parts:
         used = [variables[n] for n in names(part)]
