@@ -138,8 +138,8 @@ def _policy(data: object, places: Places, controls: int) -> _Policy:
         raise BadCertificate("policy: controls need `value` and no actions, everything else has no controls")
     if len(observe) != inputs or (network is not None and outputs != (controls or len(actions))):
         raise BadCertificate("policy: it does not fit the inputs and outputs of its network")
-    if network is None and actions:
-        raise BadCertificate("policy: actions of outputs without a network")
+    if (network is None and actions) or (network is not None and not outputs):
+        raise BadCertificate("policy: actions of outputs without a network, or a network without outputs")
     rules = tuple(_rule(r, controls) for r in items(entry["rules"], "rules"))
     named = {*actions, *(then for _, then in rules if not controls)}
     if not named <= set(owns) or (choose == "argmax-applicable" and set(actions) != set(owns)):
@@ -191,6 +191,8 @@ def _edge(data: object) -> Edge:
     if len({c.name for c in chosen}) < len(chosen):
         raise BadCertificate("an edge chooses two values of one name")
     outcomes = tuple(_updates(o) for o in items(entry["outcomes"], "outcomes"))
+    if not outcomes:
+        raise BadCertificate("an edge without outcomes, so that a run neither goes on nor ends")
     return Edge(action, read_term(entry["guard"]), chosen, read_term(entry["assuming"]), outcomes)
 
 
