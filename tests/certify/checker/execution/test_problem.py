@@ -55,3 +55,22 @@ def test_a_network_has_an_output() -> None:
     silent = {**NOTHING, "network": {"width": 0, "nodes": []}}
     with pytest.raises(BadCertificate, match="without outputs"):
         accepted(claim({"edges": edges, "policy": silent}, "never", argument))
+
+
+@pytest.mark.parametrize("name", ["deadlocked", "stalled", "chosen(go)", "output[0]", "free"])
+def test_variables_have_other_names_than_what_conditions_ask_besides(name: str) -> None:
+    """Every state of this system is a deadlock, whatever a variable of that name is."""
+    problem = {
+        "variables": [[name, None, None, "boolean"]],
+        "initial": ["not", ["name", name]],
+        "edges": [],
+        "policy": NOTHING,
+    }
+    argument = {"kind": "parts", "steps": 1, "inside": ["not", ["name", name]]}
+    claimed = claim(problem, "never", argument)
+    claimed["problem"]["property"]["condition"] = ["name", name]
+    if name == "free":
+        assert accepted(claimed)
+        return
+    with pytest.raises(BadCertificate, match="have a meaning for"):
+        accepted(claimed)

@@ -94,6 +94,8 @@ def read_problem(data: object, places: Places) -> Problem:
     free = {c.name for edge in edges for c in edge.chosen}
     if len(set(names)) < len(names) or free.intersection(names):
         raise BadCertificate("problem: a name is declared twice")
+    if any(n in ("deadlocked", "stalled") or n.startswith(("output[", "chosen(")) for n in names):
+        raise BadCertificate("problem: a variable or control has a name that conditions have a meaning for")
     known = {v.name for v in variables}
     if any(not known.issuperset(updates) for edge in edges for updates in edge.outcomes):
         raise BadCertificate("problem: an update of something that is no variable")
