@@ -157,7 +157,7 @@ class Runs:
         outside = len(kept) < len(after)
         seen = values | {f"output[{i}]": o for i, o in enumerate(outputs)}
         seen |= {f"chosen({a})": a in picked for a in self.owns}
-        seen |= {"deadlocked": not enabled, "stalled": bool(own) and not picked <= own}
+        seen |= {"deadlocked": not enabled, "stalled": bool(own) and not (picked and picked <= own)}
         return kept, outside, not permitted, bool(evaluated(self.asked["condition"], seen))
 
     def _ruled(self, values: Mapping[str, Any]) -> set[str]:
