@@ -136,6 +136,7 @@ def test_what_is_wrong_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture
         ["pendulum/within-90-degrees", "--c", str(tmp_path / "none" / "x")],
         ["toy/never-adjacent"],
         ["pendulum/nothing"],
+        ["pendulum/within-90-degrees", "--seed", "-1"],
         ["pendulum/within-90-degrees", "--rule", "eta, x"],
         ["pendulum/within-90-degrees", "--rule", ""],
         ["pendulum/within-90-degrees", "--rule", "eta^6"],
@@ -169,6 +170,7 @@ def test_what_is_wrong_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture
             "the starts are not a box: `x^2 <= 1`; fix: give every variable two",
         ),
         ("-x - 0.2", "-sin(x) - 0.2", "`sin(x)` is not a polynomial; fix: write it by + - * /"),
+        ("never x > 1 ", "never x > 1e400 ", "a number is larger than 1e+300; fix: write it in another unit"),
         ("[-0.1, 0.1]", "", "the disturbance `d` is not a real number between two ends; fix: give it both"),
     ],
 )
@@ -180,6 +182,17 @@ def test_what_a_problem_file_lacks(
     code, out, error = outcome(capsys, str(file), "--quiet")
     assert (code, out) == (2, "")
     assert said in error
+
+
+def test_coefficients_beyond_doubles_are_no_failure(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "strong.toml"
+    file.write_text(WITHOUT_POLICY.replace("[-2, 2]", "[-1e299, 1e299]"))
+    code, out, error = outcome(capsys, str(file), "--quiet", "--timeout", "20", "--degree", "2")
+    assert code in (0, 3)
+    assert "certificate  " in out
+    assert error == ""
 
 
 def test_too_little_time_is_called_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,6 +7,7 @@ from time import process_time
 import pytest
 
 from surefoot.encode.barrier import system_of
+from surefoot.engines.barrier.find import Polyhedron
 from surefoot.engines.barrier.search import search
 from surefoot.engines.shield.synthesis import Sought, synthesise
 from surefoot.problem.term import Const, Var
@@ -27,6 +28,15 @@ def test_a_synthesis_ends_at_its_deadline(name: str, degree: int, seconds: float
     found = synthesise(system, Sought(), (degree,), budget)
     assert budget.elapsed() < seconds + LATE
     assert found.uncovered == (system.initial,)
+
+
+def test_ways_around_an_obstacle_end_at_the_deadline() -> None:
+    system = system_of(discretise(stays_safe("self-driving-obstacle"))[0])
+    budget = Budget(1.0)
+    found = synthesise(system, Sought(), (Polyhedron(8), 2, 4), budget)
+    assert budget.elapsed() < 1.0 + LATE
+    assert found.uncovered == (system.initial,)
+    assert found.trouble == "the time is over"
 
 
 def test_a_degree_that_is_too_large_is_refused_at_once() -> None:

@@ -70,7 +70,9 @@ from surefoot.work.child import processor_time
               help="Of --train: its layers, or those that the paper prints.")  # fmt: skip
 @click.option("--imitate", is_flag=True, help="Of --train: begin with what a regulator does.")
 @click.option("--output", type=click.Path(path_type=Path), metavar="FILE.onnx", help="Of --retrain, --train.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of --retrain, --train and --table.")
+@click.option(
+    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of --retrain, --train and --table."
+)
 @click.option("--generalise", is_flag=True, help="Compare where policies trained alike begin to fail.")
 @click.option("--policy", "policies", multiple=True, metavar="NAME", help="Of --generalise; may be repeated.")
 @click.option(

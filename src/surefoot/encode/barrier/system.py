@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TypeAlias
@@ -16,6 +17,7 @@ from surefoot.problem.show import show
 from surefoot.problem.term import FALSE, TRUE, Apply, Const, Op, Term, Var, conjunction, disjunction
 
 Range: TypeAlias = tuple[Fraction, Fraction]
+MOST = Fraction(10) ** 300  # of numbers in a problem
 ORDERS = {"euler": 1, "taylor": 2}  # of the Taylor polynomials that predict the state after one period
 
 
@@ -60,6 +62,7 @@ def system_of(problem: Problem) -> System:
     updates = {_name(u.target): u.value for u in edge.updates}
     if len(updates) < len(edge.updates) or len({u.index for u in edge.updates}) > 1:
         raise Unsupported("updates one after the other in one step")
+    _refuse_too_large(problem, edge)
     rounded = environment.arithmetic is Arithmetic.FLOAT64
     names = tuple(v.name for v in environment.variables)
     disturbances = tuple(
@@ -86,6 +89,32 @@ def system_of(problem: Problem) -> System:
         _unsafe(problem, environment.variables),
         motion,
     )
+
+
+def _refuse_too_large(problem: Problem, edge: Outcome) -> None:
+    """Sets are looked for in floats, and float64 has to compare with every number."""
+    environment = problem.environment
+    terms = [environment.initial, *(u.value for u in edge.updates)]
+    terms += [term for _, term in environment.flow.derivatives] if environment.flow is not None else []
+    terms += [problem.property.bad] if isinstance(problem.property, Never) else []
+    numbers = [number for term in terms for number in _numbers(term)]
+    numbers += [end for c in environment.controls for end in (c.low, c.high) if end is not None]
+    kinds = [v.kind for v in environment.variables]
+    kinds += [c.kind for c in environment.components[0].edges[0].chosen]
+    numbers += [end for k in kinds if isinstance(k, Real) for end in (k.low, k.high) if end is not None]
+    if any(abs(number) > MOST for number in numbers):
+        raise Unsupported(f"a number is larger than {float(MOST):.0e}", fix="write it in another unit")
+
+
+def _numbers(term: Term) -> Iterator[Fraction]:
+    match term:
+        case Const(bool()):
+            return
+        case Const(value):
+            yield Fraction(value)
+        case Apply(_, parts):
+            for part in parts:
+                yield from _numbers(part)
 
 
 def _motion(environment: Environment, outcome: Outcome) -> Motion | None:

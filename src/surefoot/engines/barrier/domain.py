@@ -10,6 +10,7 @@ import numpy as np
 from surefoot.encode.barrier import System, conjunctions
 from surefoot.engines.barrier.sampled import sampled
 from surefoot.problem.term import Const, Term, Var
+from surefoot.work.budget import Budget
 
 Range = tuple[Fraction, Fraction]
 Ends = tuple[Fraction | None, Fraction | None]
@@ -19,12 +20,12 @@ NARROWEST = Fraction(1, 10)  # of the starts: a variable that hardly moves is ea
 RUNS, STEPS = 256, 2000
 
 
-def domains(system: System, then: tuple[Term, ...]) -> Iterator[tuple[Range, ...]]:
+def domains(system: System, then: tuple[Term, ...], budget: Budget) -> Iterator[tuple[Range, ...]]:
     """Boxes, the most promising first; in float64 their sides are doubles."""
     limits = inner_limits(system)
     if all(low is not None and high is not None for low, high in limits):
         yield tuple((low, high) for low, high in limits if low is not None and high is not None)
-    reach = _reach(system, then)
+    reach = _reach(system, then, budget)
     if reach is None:
         return
     # In a chain of filters each variable follows the one before it: its range is a little wider.
@@ -70,14 +71,19 @@ def limits_of(system: System, name: str) -> Ends:
     return max(low, default=None), min(high, default=None)
 
 
-def _reach(system: System, then: tuple[Term, ...]) -> list[tuple[Fraction, Fraction]] | None:
-    """Centre and half width of what runs from random starts and corners reach; None if they diverge."""
+def _reach(system: System, then: tuple[Term, ...], budget: Budget) -> list[tuple[Fraction, Fraction]] | None:
+    """Centre and half width of what runs from random starts and corners reach.
+
+    None if they diverge, or if the time is up.
+    """
     generator, moving = np.random.default_rng(0), sampled(system, then)
     low, high = (np.array([float(r[i]) for r in system.initial]) for i in (0, 1))
     state = generator.uniform(low, high, (RUNS, len(low)))
     state[: RUNS // 2] = np.where(generator.random((RUNS // 2, len(low))) < 0.5, low, high)
     least, most = state.min(axis=0), state.max(axis=0)
     for _ in range(STEPS):
+        if budget.spent():
+            return None
         state = moving.step(state, moving.drawn(RUNS, generator))
         if not np.all(np.isfinite(state)) or np.abs(state).max() > 1e9:
             return None

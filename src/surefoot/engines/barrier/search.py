@@ -34,22 +34,22 @@ def search(
     trouble = "nothing was tried"
     linear, known = is_linear(system), tuple[Fraction, ...]()
     for shape in shapes:
+        if budget.spent():
+            return trouble
         if isinstance(shape, Polyhedron):
             found = polyhedron(system, then, shape.rows, budget, tested=tested) if linear else None
             if isinstance(found, ClosedSet):
                 return found
             trouble = found or (NO_POLYHEDRON if len(shapes) == 1 else trouble)
             continue
-        known = known or factors(system, then)
+        known = known or factors(system, then, budget)
         wanted = squared(shape)
         given = isinstance(wanted.template, tuple)
         kind = "with the given monomials" if given else f"of degree {wanted.template}"
-        if budget.spent():
-            return trouble
         if (refused := too_large(len(system.variables), shape)) is not None:
             trouble = refused
             continue
-        for domain in domains(system, then):
+        for domain in domains(system, then, budget):
             try:
                 where = with_room(plane(system, then, domain, tested=tested), tested=tested)
             except Unproved as why:
@@ -90,12 +90,14 @@ def with_room(where: Plane, *, tested: bool) -> Plane:
     return plane(where.system, where.then, domain, tested=tested)
 
 
-def factors(system: System, then: tuple[Term, ...]) -> tuple[Fraction, ...]:
+def factors(system: System, then: tuple[Term, ...], budget: Budget) -> tuple[Fraction, ...]:
     """Between how fast runs come closer to where they stay (squared, as barriers grow) and 1."""
     moving = sampled(system, then)
     none = np.array([[float(a + b) / 2 for _, (a, b) in system.disturbances]])
     state = np.array([[float(a + b) / 2 for a, b in system.initial]])
     for _ in range(2000):
+        if budget.spent():
+            return FACTORS
         state = moving.step(state, none)
     if not np.all(np.isfinite(state)):
         return FACTORS

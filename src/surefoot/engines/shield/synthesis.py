@@ -264,6 +264,8 @@ def _around(system: System, part: Box, shapes: tuple[Shape, ...], budget: Budget
     """Rules that lead around unsafe states, the last leg first; None: none are needed, or none are found."""
     for legs in ways(system, part, budget) if is_obstructed(system) else ():
         found: list[Branch] = []
+        if budget.spent():
+            return None
         for leg in legs:
             then = leg.gain.terms(system)
             one = search(replace(system, initial=leg.box), then, shapes, budget, tested=True)

@@ -94,7 +94,10 @@ def solved(
             starts[-1].append(columns)
             columns += block.columns
     slacks, columns = columns, columns + (0 if wish is None else len(wish.rows))
-    rows, values = _equations(identities, starts, coefficients, columns)
+    try:
+        rows, values = _equations(identities, starts, coefficients, columns)
+    except OverflowError:  # a coefficient is larger than any double
+        return None
     cones: list[Any] = [clarabel.ZeroConeT(len(values))]
     bounds = sparse.vstack(
         [sparse.eye(coefficients + 1, columns), -sparse.eye(coefficients, columns)], format="csc"

@@ -71,7 +71,7 @@ def share(_: click.Context, option: click.Parameter, given: str) -> Fraction:
               help="For the synthesis; what is found by then is certified and reported.")  # fmt: skip
 @click.option("--bound", callback=share, default="1", show_default=True, metavar="0.99",
               help="Of actions: how probable safety must stay after a permitted one.")  # fmt: skip
-@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @click.option("--runs", type=click.IntRange(0, 1_000_000), default=0, show_default=True,
               help="Simulate so many runs: with and without shield, baselines, adversaries.")  # fmt: skip
 @click.option("--steps", type=click.IntRange(1, 10_000_000), default=5000, show_default=True,

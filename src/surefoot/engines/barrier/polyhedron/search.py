@@ -33,7 +33,7 @@ def polyhedron(
 ) -> ClosedSet | str:
     """A closed set that contains all starts, with at most so many rows for each variable; or why not."""
     trouble = "the system or the rule is not linear"
-    for domain in domains(system, then):
+    for domain in domains(system, then, budget):
         where = plane(system, then, domain)
         loop = loop_of(where)
         if loop is None:

@@ -59,7 +59,7 @@ def widened(
 
 def _wider(system: System, branch: Branch, states: Floats, shapes: Sequence[Shape], budget: Budget) -> Branch:
     best, share = branch, float(_inside(system, branch, states).mean())
-    for where, shape, reached, factor in _choices(system, branch, states, shapes):
+    for where, shape, reached, factor in _choices(system, branch, states, shapes, budget):
         if share >= ENOUGH or budget.spent():
             break
         budget.progress(f"shield: {share:.1%} of what the network visits is in the set of a rule")
@@ -84,7 +84,7 @@ def _wider(system: System, branch: Branch, states: Floats, shapes: Sequence[Shap
 
 
 def _choices(
-    system: System, branch: Branch, states: Floats, shapes: Sequence[Shape]
+    system: System, branch: Branch, states: Floats, shapes: Sequence[Shape], budget: Budget
 ) -> Iterator[tuple[Plane, Squared, list[tuple[bool, bool]], Fraction]]:
     """What the search for sets tries, in the box of the set and in one around the states."""
     for shape in [shape for shape in shapes if not isinstance(shape, Polyhedron)][:2]:
@@ -94,7 +94,7 @@ def _choices(
             except Unproved:
                 continue
             for reached in reversed(ends(system)):
-                for factor in factors(system, branch.then):
+                for factor in factors(system, branch.then, budget):
                     yield where, squared(shape), reached, factor
 
 
