@@ -117,3 +117,36 @@ def test_what_is_wrong_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture
         assert run(["estimate", str(path), "--variables", "x"]) == 2
         assert capsys.readouterr().err.count("\n") == 1
     assert run(["estimate", str(path)]) == 2
+    assert "residuals of what?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"x,u\n1,\xdc\n2,0\n", "not a table: 'utf-8' codec"),
+        (b"\xdc\n1\n2\n", "not a table: 'utf-8' codec"),
+        (b"x,u\n1,2\n1,2,3\n1,2\n", ":3: there are more values than the first line has columns, 2"),
+        (b"x,u,x\n1,2,3\n1,2,3\n1,2,3\n", "two columns `x`; fix: rename one of them"),
+        (b"x,u\n1,2\n1,2\n", "fewer than two steps"),
+    ],
+)
+def test_what_is_wrong_with_a_table(
+    content: bytes, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "log.csv"
+    path.write_bytes(content)
+    assert run(["estimate", str(path), "--variables", "x", "--controls", "u"]) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert error.count("\n") == 1
+
+
+def test_tables_of_spreadsheets_and_names_that_occur_twice(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "log.csv"
+    path.write_bytes(b"\xef\xbb\xbfx,u\r\n" + b"1,0\r\n2,1\r\n" * 20)
+    assert run(["estimate", str(path), "--variables", "x", "--controls", "u"]) == 0
+    capsys.readouterr()
+    assert run(["estimate", str(path), "--variables", "x,u", "--controls", "u"]) == 2
+    assert "error: --controls: `u` is a variable too; fix: name it once" in capsys.readouterr().err

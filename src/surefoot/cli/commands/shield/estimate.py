@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import sys
+from collections.abc import Iterator
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -71,6 +72,9 @@ def estimate(
     Exit 0, or 3 if the box contains less than --share.
     """
     check_writable(json_path, [log])
+    if both := [name for name in variables if name in controls]:
+        what, fix = f"`{both[0]}` is a variable too", "name it once"
+        raise InvalidProblem(what, fix=fix, where="--controls")
     linear: Linear | None = None
     if problem is not None:
         wiring: dict[str, Any] = dict.fromkeys(
@@ -111,31 +115,45 @@ def read_steps(path: Path, variables: tuple[str, ...], controls: tuple[str, ...]
     number: list[int] = []
     last: tuple[str, list[float]] | None = None
     runs = 0
-    with path.open(encoding="utf-8", newline="") as file:
-        reader = csv.DictReader(file)
-        wanted = (*variables, *controls)
-        for name in wanted:
-            if name not in (reader.fieldnames or ()):
-                fix = f"the first line has to name {', '.join(wanted)}"
-                raise InvalidProblem(f"no column `{name}`", fix=fix, where=str(path))
-        try:
-            for row in reader:
-                values = [_number(row[name], name, path, reader.line_num) for name in wanted]
-                run = row.get("run") or ""
-                if last is not None and last[0] == run:
-                    before.append(last[1])
-                    after.append(values[: len(variables)])
-                    number.append(runs)
-                elif last is not None:
-                    runs += 1
-                last = (run, values)
-        except (csv.Error, UnicodeDecodeError) as error:
-            raise InvalidProblem(f"not a table: {error}", where=str(path)) from None
+    try:
+        for line, row in _rows(path, (*variables, *controls)):
+            values = [_number(row[name], name, path, line) for name in (*variables, *controls)]
+            run = row.get("run") or ""
+            if last is not None and last[0] == run:
+                before.append(last[1])
+                after.append(values[: len(variables)])
+                number.append(runs)
+            elif last is not None:
+                runs += 1
+            last = (run, values)
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise InvalidProblem(f"not a table: {error}", where=str(path)) from None
     if len(before) < 2:
-        raise InvalidProblem("no steps: two rows of one run are needed", where=str(path))
+        raise InvalidProblem(
+            "fewer than two steps: pairs of rows that follow each other in a run", where=str(path)
+        )
     rows = np.array(before)
     runs_of = np.array(number, dtype=np.int64)
     return Steps(rows[:, : len(variables)], rows[:, len(variables) :], np.array(after), runs_of)
+
+
+def _rows(path: Path, wanted: tuple[str, ...]) -> Iterator[tuple[int, dict[str, str]]]:
+    """Number of the line and values by column; spreadsheets begin a file with a byte order mark."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        reader = csv.DictReader(file)
+        names = list(reader.fieldnames or ())
+        for name in wanted:
+            if name not in names:
+                fix = f"the first line has to name {', '.join(wanted)}"
+                raise InvalidProblem(f"no column `{name}`", fix=fix, where=str(path))
+        for name in (*wanted, "run"):
+            if names.count(name) > 1:
+                raise InvalidProblem(f"two columns `{name}`", fix="rename one of them", where=str(path))
+        for row in reader:
+            if None in row:
+                what = f"there are more values than the first line has columns, {len(names)}"
+                raise InvalidProblem(what, where=f"{path}:{reader.line_num}")
+            yield reader.line_num, row
 
 
 def _number(text: str | None, name: str, path: Path, line: int) -> float:
