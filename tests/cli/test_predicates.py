@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Command
 
+from surefoot.engines.predicates.asked import refining as ASKED
+from surefoot.engines.predicates.tabulated import refinement as TABULATED
 from surefoot.formats.nnet import write_nnet
 from surefoot.problem.network import dense
 
@@ -133,3 +135,32 @@ def test_an_option_of_another_engine_is_refused(command: Command, counter: Path)
     assert code == 2
     assert "--depth: engine `predicates` has no such option" in err
     assert command("check", counter, "--fixed", "--quiet")[0] == 0
+
+
+@pytest.mark.parametrize("means", ["table", "cells"])
+def test_an_interruption_keeps_the_last_graph(
+    means: str, counter: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the middle of the second predicate."""
+    place, calls = (TABULATED, "divided") if means == "table" else (ASKED, "examine"), []
+    original = getattr(*place)
+
+    def interrupted(*arguments: object) -> object:
+        calls.append(arguments)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return original(*arguments)
+
+    monkeypatch.setattr(*place, interrupted)
+    graph, data = counter.with_name("graph.json"), counter.with_name("all.json")
+    options = ("--means", means, "--predicates", "x <= 3", "--property", "never x = 8 or x = 9")
+    code, out, err = command(
+        "check", counter, "--engine", "predicates", *options, "--graph", graph, "--json", data
+    )
+    assert code == 130
+    assert "stopped by the user with " in out
+    assert "not written" not in err
+    written = json.loads(graph.read_text("utf-8"))
+    assert written["states"]
+    assert all(len(state["values"]) == len(written["predicates"]) for state in written["states"])
+    assert json.loads(data.read_text("utf-8"))["verdict"]["kind"] == "unknown"

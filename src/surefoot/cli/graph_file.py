@@ -70,7 +70,13 @@ def write_graph(problem: Problem, verdict: Verdict, path: str) -> str:
     """What was done, for stderr."""
     found = graph_of(verdict)
     if found is None:
-        return f"not written: {path} (there is no abstract graph; use --engine predicates)"
+        early = isinstance(verdict, Unknown) and verdict.reason in (Reason.INTERRUPTED, Reason.TIMEOUT)
+        why = (
+            "there was no abstract graph yet"
+            if early
+            else "there is no abstract graph; use --engine predicates"
+        )
+        return f"not written: {path} ({why})"
     match Path(path).suffix:
         case ".html":
             run = verdict.trace if isinstance(verdict, Violated) else None

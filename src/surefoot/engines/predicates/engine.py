@@ -26,7 +26,11 @@ from surefoot.engines.predicates.tabulated import bounding
 from surefoot.engines.predicates.tabulated.boxes import closed_set
 from surefoot.engines.predicates.tabulated.lazily import reachable_part
 from surefoot.engines.predicates.tabulated.partition import explore, partition
-from surefoot.engines.predicates.tabulated.refinement import Abstraction, abstraction, refine
+from surefoot.engines.predicates.tabulated.refinement import (
+    Abstraction,
+    abstraction,
+    refine_until_interrupted,
+)
 from surefoot.engines.predicates.tabulated.table import OutOfTime, size, tabulate
 from surefoot.engines.predicates.violations import violation
 from surefoot.errors import SurefootError, Unsupported, did_you_mean
@@ -171,12 +175,15 @@ def _tabulated(engine: Predicates, model: Dynamics, budget: Budget) -> Verdict:
     unsafe = table.bad | table.trouble
     found = abstraction(table, unsafe, engine.predicates, parts)
     concrete = explore(table)
+    stopped, interrupted = None, False
     if not engine.fixed and not (concrete.reached & unsafe).any():
-        stopped = refine(found, budget, engine.max_predicates)
-    else:
-        stopped = None
+        found, stopped, interrupted = refine_until_interrupted(found, budget, engine.max_predicates)
     graph = tabulated_graph(table, found.shown, found.parts, found.reached, tests)
     graph = replace(graph, refinements=tuple(found.refinements))
+    if interrupted:
+        what = f"stopped by the user with {counted(len(found.shown), 'predicate')}"
+        seen = "" if model.doubts else "; no run reaches a bad state, but that is not certified"
+        return Unknown(Reason.INTERRUPTED, what + seen, artifact=graph)
     if (concrete.reached & table.bad).any():
         return violation(table, concrete, graph, budget)
     if (concrete.reached & table.trouble).any():

@@ -56,7 +56,10 @@ def decide(
         search.expansion.add(predicate(dynamics, shown, dynamics.expanded(shown)))
     attacked = None if fixed else attack(search, budget, SHARE * min(budget.remaining(), LONGEST))
     refining = Refining(search, budget, fixed, most)
-    found = refining.searched(attacked)
+    try:
+        found = refining.searched(attacked)
+    except KeyboardInterrupt:
+        return refining.interrupted(attacked)
     if found is None:
         if not search.has_starts():
             return Vacuous("there is no start state")
@@ -101,6 +104,14 @@ class Refining:
                 return Unknown(Reason.INCOMPLETE, why, artifact=graph)
             assert isinstance(found, Spurious)
             self._add(found)
+
+    def interrupted(self, attacked: Trace | None) -> Verdict:
+        """A violation that is known, or the graph of the last search that was finished."""
+        graph = self.graph if hasattr(self, "graph") else None
+        if attacked is not None:
+            return Violated(attacked, artifact=graph)
+        sizes = counted(len(graph.predicates) if graph is not None else 0, "predicate")
+        return Unknown(Reason.INTERRUPTED, f"stopped by the user with {sizes}", artifact=graph)
 
     def _stopped(self, found: Spurious | str, unsafe: int) -> str | None:
         predicates = self.search.expansion.predicates

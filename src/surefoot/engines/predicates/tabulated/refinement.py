@@ -54,6 +54,11 @@ class Abstraction:
         _, labels = labels_of(self.table.dynamics.steps)
         self.reached = reach(self.table, self.parts, labels, self.unsafe)
 
+    def copy(self) -> Abstraction:
+        """What later predicates do not change."""
+        lists = [*self.shown], [*self.conditions]
+        return Abstraction(self.table, self.unsafe, *lists, self.parts, self.reached, [*self.refinements])
+
 
 def abstraction(
     table: Table, unsafe: Mask, shown: Sequence[Term], known: Partition | None = None
@@ -65,7 +70,20 @@ def abstraction(
     return Abstraction(table, unsafe, list(shown), conditions, parts, reach(table, parts, labels, unsafe), [])
 
 
-def refine(found: Abstraction, budget: Budget, most: int) -> str | None:
+def refine_until_interrupted(
+    found: Abstraction, budget: Budget, most: int
+) -> tuple[Abstraction, str | None, bool]:
+    """As `refine`, and the last abstraction that was finished; was it interrupted?"""
+    finished = [found.copy()]
+    try:
+        return found, refine(found, budget, most, finished), False
+    except KeyboardInterrupt:
+        return finished[-1], "refinement was interrupted", True
+
+
+def refine(
+    found: Abstraction, budget: Budget, most: int, finished: list[Abstraction] | None = None
+) -> str | None:
     """Add predicates until no unsafe abstract state can be reached; why that was given up, or None."""
     while not found.is_safe:
         if budget.spent():
@@ -77,6 +95,8 @@ def refine(found: Abstraction, budget: Budget, most: int) -> str | None:
         )
         if not _refine_once(found):
             return "no predicate removes a spurious path"
+        if finished is not None:
+            finished[:] = [found.copy()]
     return None
 
 
