@@ -164,3 +164,26 @@ def test_an_interruption_keeps_the_last_graph(
     assert written["states"]
     assert all(len(state["values"]) == len(written["predicates"]) for state in written["states"])
     assert json.loads(data.read_text("utf-8"))["verdict"]["kind"] == "unknown"
+
+
+@pytest.mark.parametrize("means", ["table", "cells"])
+@pytest.mark.parametrize("text", ["x", "x + 1", "3"])
+def test_a_number_is_no_predicate(means: str, text: str, counter: Path, command: Command) -> None:
+    code, out, err = command(
+        "check", counter, "--engine", "predicates", "--means", means, "--predicates", text
+    )
+    assert (code, out) == (2, "")
+    assert f"the predicate `{text}` is no condition; fix: compare it" in err
+
+
+def test_errors_of_predicates_have_one_place_and_one_fix(counter: Path, command: Command) -> None:
+    code, _, err = command("check", counter, "--engine", "predicates", "--predicates", "x <= ")
+    assert code == 2
+    assert err.startswith("error: --predicates:1:5: the text ends where")
+    assert err.count("fix: ") == 1
+
+
+def test_the_engine_names_its_predicates_as_they_are_written(counter: Path, command: Command) -> None:
+    code, out, _ = command("check", counter, "--engine", "predicates", "--predicates", "x <= 4; x <= 8")
+    assert code == 0
+    assert "engine    Predicates(predicates=('x <= 4', 'x <= 8'), fixed=False, " in out

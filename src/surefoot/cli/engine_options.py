@@ -17,7 +17,7 @@ from surefoot.engines import ENGINES
 from surefoot.engines.predicates.configurations import CONFIGURATIONS
 from surefoot.engines.protocol import Engine
 from surefoot.engines.statistical.engine import WAYS
-from surefoot.errors import InvalidProblem, SurefootError, did_you_mean
+from surefoot.errors import InvalidProblem, did_you_mean
 from surefoot.formats.conditions import read_conditions
 from surefoot.run import PREFERRED
 from surefoot.solve import SOLVERS
@@ -56,10 +56,7 @@ class Conditions(click.ParamType):  # type: ignore[type-arg]
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if isinstance(value, tuple):
             return value
-        try:
-            return read_conditions(value)
-        except SurefootError as error:
-            self.fail(str(error), param, ctx)
+        return read_conditions(value)  # its errors say where and what to do
 
 
 TYPES: dict[str, Any] = {

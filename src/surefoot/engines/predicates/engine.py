@@ -10,7 +10,7 @@ table (`tabulated`), otherwise each test of Algorithm 2 is a question to a solve
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from math import inf
 from typing import ClassVar, Literal
 
@@ -37,6 +37,7 @@ from surefoot.errors import SurefootError, Unsupported, did_you_mean
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Probability
+from surefoot.problem.show import show
 from surefoot.problem.term import Term
 from surefoot.verdict.artifact import AbstractGraph, Tests
 from surefoot.verdict.verdict import Argument, Holds, Reason, Unknown, Vacuous, Verdict
@@ -67,6 +68,12 @@ class Predicates:
     """Which optional tests are asked: guard, relaxed, exact, relations, fixing; else the configuration's."""
     bounds: bool = False
     """Bound the probability of a property `P`, from a table of all states."""
+
+    def __repr__(self) -> str:
+        """As any engine, with predicates as they are written in a model."""
+        texts = tuple(map(show, self.predicates))
+        values = ((f.name, texts if f.name == "predicates" else getattr(self, f.name)) for f in fields(self))
+        return f"Predicates({', '.join(f'{name}={value!r}' for name, value in values)})"
 
     def objection(self, problem: Problem) -> str | None:
         if isinstance(problem.property, Probability):

@@ -18,11 +18,12 @@ from surefoot.encode.interval import Kinds, Scalar
 from surefoot.encode.layout import Layout
 from surefoot.encode.leap import Leap
 from surefoot.encode.system import System, build
-from surefoot.errors import Unsupported
+from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.problem.environment import Bool, Int, Real
 from surefoot.problem.meaning.decision import action_of
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
+from surefoot.problem.show import show
 from surefoot.problem.term import (
     FALSE,
     TRUE,
@@ -35,6 +36,7 @@ from surefoot.problem.term import (
     disjunction,
     free_names,
 )
+from surefoot.problem.validate.kinds import kind_of
 
 Picks: TypeAlias = Mapping[str, Const]
 TRUTHS = (Op.AND, Op.OR, Op.NOT, Op.IMPLIES, Op.LE, Op.LT, Op.EQ)  # what they make is true or false
@@ -81,7 +83,14 @@ class Dynamics:
         unclear = undefined(predicate, self.layout.scope, self.layout.kinds)
         if unclear != FALSE:
             raise Unsupported("a predicate has no value in some states", fix="leave it out")
-        return expand_scalar(predicate, self.layout.scope)
+        condition = expand_scalar(predicate, self.layout.scope)
+        if not isinstance(kind_of(condition, self.layout.kinds, "", _undeclared), Bool):
+            raise Unsupported(f"the predicate `{show(predicate)}` is no condition", fix="compare it")
+        return condition
+
+
+def _undeclared(name: str) -> InvalidProblem:
+    return InvalidProblem(f"`{name}` is not declared")
 
 
 def scalar_terms(layout: Layout) -> dict[str, Term]:
