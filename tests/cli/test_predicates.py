@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Command
 
+from surefoot.cli.output import write_file
 from surefoot.engines.predicates.asked import refining as ASKED
 from surefoot.engines.predicates.tabulated import refinement as TABULATED
 from surefoot.formats.nnet import write_nnet
@@ -187,3 +188,21 @@ def test_the_engine_names_its_predicates_as_they_are_written(counter: Path, comm
     code, out, _ = command("check", counter, "--engine", "predicates", "--predicates", "x <= 4; x <= 8")
     assert code == 0
     assert "engine    Predicates(predicates=('x <= 4', 'x <= 8'), fixed=False, " in out
+
+
+def test_two_outputs_are_two_files(counter: Path, command: Command) -> None:
+    both, same = counter.with_name("both.json"), counter.parent / "." / "both.json"
+    code, out, err = command("check", counter, "--json", both, "--certificate", same)
+    assert (code, out) == (2, "")
+    assert "is the file of --json too; fix: choose another name" in err
+    assert not both.exists()
+
+
+def test_an_interrupted_write_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("os.replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write_file(tmp_path / "out.json", "{}")
+    assert not list(tmp_path.iterdir())

@@ -143,6 +143,14 @@ def test_what_is_wrong_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture
         ["pendulum/within-90-degrees", "--rule", "eta", "--recheck", __file__],
         ["pendulum/within-90-degrees", "--invariant", "eta + omega"],
         ["pendulum/within-90-degrees", "--invariant", "1, eta^2", "--degree", "2"],
+        ["pendulum/within-90-degrees", "--c", f"{tmp_path}/"],
+        ["pendulum/within-90-degrees", "--c", str(tmp_path / "x"), "--json", str(tmp_path / "x.h")],
+        ["pendulum/within-90-degrees", "--json", str(tmp_path / "x"), "--report", str(tmp_path / "x")],
+        ["pendulum/within-90-degrees", "--bound", "0.9"],
+        ["racetrack/never-crashes", "--runs", "10"],
+        ["racetrack/never-crashes", "--degree", "2"],
+        ["racetrack/never-crashes", "--set", "auto"],
+        ["racetrack/never-crashes", "--squares", "sos"],
         ["racetrack/never-crashes", "--rule", "1"],
         ["racetrack/never-crashes", "--recheck", __file__],
         ["pendulum"],
@@ -243,7 +251,8 @@ def test_an_interruption_keeps_what_there_is(
     assert code == 130
     assert "No closed set was found." in page.read_text("utf-8")
     assert "covered      0.00 %" in out
-    assert "interrupted" in out
+    assert "certificate  none: no set was found: it was interrupted" in out
+    assert "interrupted: this is what was found before" in out
     assert not target.exists()
     assert "not written" in err
 
@@ -327,3 +336,32 @@ def test_an_interrupted_picture_is_left_out(
     assert pictures.pictured(made, str(page), 0, 1.0, quiet=True) is None
     assert not page.exists()
     assert "(interrupted)" in capsys.readouterr().err
+
+
+def test_what_is_not_kept_safe_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "counter.toml"
+    file.write_text(
+        """initial = "x >= 3"
+variables = { x = "int 0..9" }
+edges = [
+  { action = "up", guard = "x < 9", updates = { x = "x + 1" } },
+  { action = "down", guard = "x > 0", updates = { x = "x - 1" } },
+]
+properties = { low = "never x > 8", nothing = "never false" }
+"""
+    )
+    code, out, _ = outcome(capsys, str(file), "--property", "low", "--quiet")
+    assert code == 3
+    assert "starts       6 of 7 kept safe" in out
+    assert "anybody      violated: bad from a start that is not kept safe\n" in out
+    code, out, _ = outcome(capsys, str(file), "--property", "nothing", "--quiet")
+    assert "anybody      vacuous: the condition of the property is false in every state\n" in out
+    assert code == 3
+
+
+def test_a_system_without_controls_has_no_shield(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "damped.toml"
+    file.write_text(WITHOUT_POLICY.replace('controls = { u = "[-2, 2]" }\n', "").replace("u + ", ""))
+    code, out, _ = outcome(capsys, str(file), "--degree", "2", "--quiet")
+    assert code == 0
+    assert "shield       none: there are no controls\n" in out

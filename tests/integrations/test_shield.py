@@ -129,6 +129,9 @@ def test_masks_and_actions_that_are_replaced() -> None:
     assert info["shield"]["proposed"] == "right"
     assert info["shield"]["applied"] == "left"
     assert info["shield"]["interventions"] == 1
+    for none in (0, 3, -1):
+        with pytest.raises(ValueError, match=f"action {none} is none of Discrete"):
+            env.step(none)
     with pytest.raises(ValueError, match="2 actions"):
         Masked(Corridor(), Module, names=("left",))
     with pytest.raises(TypeError, match="Discrete"):

@@ -130,6 +130,17 @@ def check_writable(json_path: str | None, inputs: Sequence[Path], option: str = 
         raise InvalidProblem(f"folder `{target.parent}` is not writable", where=option)
 
 
+def check_distinct(outputs: Mapping[str, str | None]) -> None:
+    """Refuse two outputs in one file, of which the second would replace the first; by their options."""
+    known: dict[Path, str] = {}
+    for option, path in outputs.items():
+        if path is None or path == "-":
+            continue
+        if (other := known.setdefault(Path(path).resolve(), option)) != option:
+            what = f"`{path}` is the file of {other} too"
+            raise InvalidProblem(what, fix="choose another name", where=option)
+
+
 def write(
     results: Sequence[tuple[Problem, Result]],
     json_path: str | None,
@@ -188,6 +199,8 @@ def write_file(target: Path, content: str | bytes) -> None:
         os.umask(mask)
         os.chmod(temporary, 0o666 & ~mask)  # as any other new file; temporary files are private
         os.replace(temporary, target)
-    except OSError as error:
+    except BaseException as error:
         Path(temporary).unlink(missing_ok=True)
-        raise InvalidProblem(f"`{target}` cannot be written: {error.strerror}") from None
+        if isinstance(error, OSError):
+            raise InvalidProblem(f"`{target}` cannot be written: {error.strerror}") from None
+        raise

@@ -178,6 +178,9 @@ class Masked(_Watched):
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
         """Take the action, or the safest one in its place."""
-        proposed = self.names[int(action) - self.first]
+        place = int(action) - self.first
+        if not 0 <= place < len(self.names):  # a negative one would count from the end
+            raise ValueError(f"action {action} is none of {self.env.action_space}")
+        proposed = self.names[place]
         taken, intervened = self.module.step(self.known(), proposed)
         return self.stepped(self.first + self.names.index(taken), proposed, taken, intervened)

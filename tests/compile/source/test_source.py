@@ -224,6 +224,10 @@ def test_names_cannot_leave_their_comment() -> None:
     header, _ = c_source(guard, "9 lives", [])
     assert header.count("*/") == 1
     assert "shield_9_lives_step" in header
+    odd = "cells/cool */ /* ??/ x * y > 8: a"
+    header, _ = c_source(replace(guard, name=odd), "guard", [])
+    assert "cells/cool * / / * __/ x * y > 8: a" in header
+    assert (header.count("*/"), header.count("/*"), header.count("?")) == (1, 1, 0)
     tree = ast.parse(python_source(replace(guard, name='"""; import os')))
     kinds = [type(part) for part in tree.body]
     assert kinds == [ast.Expr, ast.ImportFrom, *[ast.FunctionDef] * 3]

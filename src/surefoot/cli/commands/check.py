@@ -13,7 +13,7 @@ import click
 from surefoot.cli.engine_options import build_engines, engine_flags, refuse_options_of_others
 from surefoot.cli.graph_file import check_graph, splits_wanted, with_splits_tried, write_graph
 from surefoot.cli.model import Loaded, load_model, model_flags, time_flags, timed
-from surefoot.cli.output import check_writable, positive, write, write_certificate
+from surefoot.cli.output import check_distinct, check_writable, positive, write, write_certificate
 from surefoot.cli.progress import progress
 from surefoot.cli.stored_invariant import read_invariant
 from surefoot.cli.study_problem import load_study_problem, names_study
@@ -98,6 +98,7 @@ def check(
     started = Budget(timeout, seed)
     check_writable(json_path, [model])
     check_writable(report, [model], "--report")
+    check_distinct({"--json": json_path, "--report": report, "--certificate": certificate, "--graph": graph})
     if abstract is not None and assume_invariant is not None:
         raise InvalidProblem("--abstract and --assume-invariant do not go together", fix="give one of them")
     wiring = {name: options.pop(name) for name in MODEL_OPTIONS}

@@ -70,7 +70,8 @@ def guard_of(environment: Environment, policy: Policy | None) -> Guard:
 
 def comment(text: str) -> str:
     """Text for a comment: nothing in it can end the comment."""
-    return "".join(c if c.isalnum() or c in " _-.,[]" else "?" for c in text)
+    kept = "".join(c if c.isalnum() or c in " _-.,:;[]()<>=!+*/^|&" else "_" for c in text)
+    return kept.replace("*/", "* /").replace("/*", "/ *")
 
 
 def symbol_of(file: str) -> str:

@@ -110,6 +110,7 @@ def synthesise(system: System, sought: Sought, shapes: tuple[Shape, ...], budget
             work.next_part()
     except KeyboardInterrupt:
         interrupted = True
+        work.trouble = work.trouble or "it was interrupted"
     uncovered = (*work.uncovered, *work.open_parts)
     lost = dict.fromkeys(piece for part in uncovered[:MOST_LOST] for piece in lost_parts(system, part))
     return Synthesis(tuple(work.branches), uncovered, work.trouble, tuple(lost), interrupted)

@@ -22,7 +22,7 @@ from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Path, Probability
 from surefoot.problem.show import show, show_property
 from surefoot.run import verify
-from surefoot.verdict.verdict import Exact, Proved, Result
+from surefoot.verdict.verdict import Exact, Proved, Result, Violated
 from surefoot.work.budget import Budget
 from surefoot.work.child import processor_time
 
@@ -190,10 +190,11 @@ def _answer(result: Result) -> str:
         case Exact(Fraction() as low, Fraction() as high):
             word = ", certified" if result.certified else ""
             return f"bad with probability {float(low):.6g} to {float(high):.6g} at most{word}"
+        case Violated():
+            return "violated: bad from a start that is not kept safe"
         case other:
-            return (
-                f"{type(other).__name__.lower()}: {getattr(other, 'detail', '') or getattr(other, 'how', '')}"
-            )
+            said = (getattr(other, name, "") for name in ("detail", "how", "why"))
+            return f"{type(other).__name__.lower()}: {next(filter(None, said), '')}"
 
 
 def facts_of_actions(

@@ -21,7 +21,7 @@ from surefoot.cli.commands.shield.made import Made, SetKind, Sketches, make, old
 from surefoot.cli.commands.shield.pictures import pictured
 from surefoot.cli.commands.shield.words import facts, told
 from surefoot.cli.model import model_flags, time_flags, timed
-from surefoot.cli.output import check_writable, positive, write_file
+from surefoot.cli.output import check_distinct, check_writable, positive, write_file
 from surefoot.cli.progress import progress
 from surefoot.engines.barrier.find import Shape
 from surefoot.errors import InvalidProblem
@@ -30,6 +30,8 @@ from surefoot.solve.sos import Squares
 from surefoot.work.budget import Budget
 from surefoot.work.child import processor_time
 
+OF_CONTROLS = {"--degree": "tried", "--set": "kind", "--squares": "squares", "--runs": "runs"}
+OF_ACTIONS = {"--bound": "bound"}
 ATTACKED = 100  # steps of a run under an adversary
 
 
@@ -121,6 +123,10 @@ def shield(
     """
     outputs = {"--certificate": certificate, "--python": python_path, "--json": json_path, "--report": report}
     outputs |= {"--c": c_prefix and f"{c_prefix}.c"}
+    if c_prefix is not None and Path(f"{c_prefix}.c").name == ".c":
+        what = f"`{c_prefix}` is a folder"
+        raise InvalidProblem(what, fix="give the beginning of a file's name: guard", where="--c")
+    check_distinct(outputs | {"the header of --c": c_prefix and f"{c_prefix}.h"})
     for option, path in outputs.items():
         check_writable(path, [Path(model), *([] if recheck is None else [recheck])], option)
     if python_path is not None and not python_path.endswith(".py"):
@@ -134,6 +140,7 @@ def shield(
     if recheck is not None and moved_by_actions(problem):
         what = "old sets are of real controls; this model is moved by actions"
         raise InvalidProblem(what, fix="leave it out", where="--recheck")
+    _refuse_options_of_others(moved_by_actions(problem))
     old = () if recheck is None else old_rules(recheck, problem)
     shapes = _shapes(kind, tried, invariant, squares)
     sketches = _sketches(rule, invariant, recheck is not None, moved_by_actions(problem))
@@ -195,6 +202,16 @@ def _shapes(kind: SetKind, degrees: tuple[int, ...], invariant: str, squares: Sq
         what, fix = "a polyhedron is proved without sums of squares", "leave --squares or --set out"
         raise InvalidProblem(what, fix=fix, where="--squares")
     return shapes_for("polynomial" if kind == "auto" and asked else kind, degrees, squares)
+
+
+def _refuse_options_of_others(finite: bool) -> None:
+    """An option that shields of this kind do not have would change nothing, unseen."""
+    context = click.get_current_context()
+    others = OF_CONTROLS if finite else OF_ACTIONS
+    for option, name in others.items():
+        if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
+            kind = "real controls; this model is moved by actions" if finite else "actions; this one has none"
+            raise InvalidProblem(f"it is for models with {kind}", fix="leave it out", where=option)
 
 
 def _sketches(rule: str, invariant: str, again: bool, finite: bool) -> Sketches:

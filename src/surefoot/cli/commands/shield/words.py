@@ -54,8 +54,9 @@ def told(made: Made, seconds: float) -> str:
     lines.append(f"certificate  {word}: {made.reason}")
     if count and not isinstance(made.problem.policy, ShieldedPolicy):
         ended = all(None not in ends for _, *ends in made.system.controls)
-        why = "it is not shown to be safe" if ended and made.system.controls else "a control has no two ends"
-        lines.append(f"shield       none: {why}, so that only the program is safe")
+        why = "it is not shown to be safe" if ended else "a control has no two ends"
+        only = f"{why}, so that only the program is safe"
+        lines.append(f"shield       none: {only if made.system.controls else 'there are no controls'}")
     lines.append(f"seconds      {seconds:.1f} (processor time of synthesis and checking)")
     if found.interrupted:
         lines.append("interrupted: this is what was found before")

@@ -11,7 +11,7 @@ from surefoot.cli.commands.check import MODEL_OPTIONS
 from surefoot.cli.commands.invariant import one_problem
 from surefoot.cli.engine_options import build_engines, engine_flags, refuse_options_of_others
 from surefoot.cli.model import model_flags
-from surefoot.cli.output import check_writable, exit_code, positive, write
+from surefoot.cli.output import check_distinct, check_writable, exit_code, positive, write
 from surefoot.cli.progress import progress
 from surefoot.search import Asking
 from surefoot.search.starts import INTERRUPTED, find_safe_starts
@@ -55,6 +55,7 @@ def starts(
     inputs = [Path(model)]
     check_writable(json_path, inputs)
     check_writable(report, inputs, "--report")
+    check_distinct({"--json": json_path, "--report": report})
     wiring = {name: options.pop(name) for name in MODEL_OPTIONS}
     name, problem, loaded = one_problem(model, wiring)
     by_table = engine_name in (None, "predicates") and options.get("means") in (None, "auto", "table")
