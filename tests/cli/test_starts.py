@@ -91,3 +91,27 @@ def test_an_interrupt_leaves_what_is_decided(
     assert told in out
     assert [artifact["counts"][k] for k in ("proved", "refuted", "unknown")] == counts
     assert artifact["stopped"] == "it was interrupted"
+
+
+def test_without_a_policy_any_action_may_be_taken(anywhere: Path, command: Command) -> None:
+    text = anywhere.read_text("utf-8")
+    before, rest = text.split("[policy]")
+    anywhere.write_text(f"{before}[properties]{rest.split('[properties]')[1]}", "utf-8")
+    stored = anywhere.with_name("starts.json")
+    code, out, _ = command("starts", anywhere, "--json", stored)
+    assert code == 1
+    assert "7 starts: 0 proved, 7 refuted, 0 open: never x > 8" in out
+    assert command("certify", stored)[0] == 0
+
+
+def test_what_the_environment_does_beside_the_policy_needs_no_rounding(
+    anywhere: Path, command: Command
+) -> None:
+    """A gust may move the counter where the network, too, could be moved."""
+    gust = '[[edges]]\naction = "gust"\nguard = "x = 7"\nupdates = { x = "9" }\n\n[policy]'
+    anywhere.write_text(anywhere.read_text("utf-8").replace("[policy]", gust), "utf-8")
+    code, out, _ = command("starts", anywhere)
+    assert code == 1
+    assert "refuted" in out
+    assert ", 0 open: never x > 8" in out
+    assert "7 starts: 4 proved, 3 refuted" in out

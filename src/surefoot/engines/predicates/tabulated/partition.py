@@ -195,11 +195,17 @@ def explore(table: Table, usable: Mask | None = None) -> Concrete:
 
 
 def sure(table: Table, labels: NDArray[np.int64]) -> Mask:
-    """Edges of states in which only one action is possible: rounding does not matter there."""
+    """Edges that no output of the network decides, or of states in which only one action is possible.
+
+    Rounding does not matter there.
+    """
     if not table.steps.size:
         return np.zeros(0, dtype=np.bool_)
+    outputs = frozenset(table.dynamics.outputs)
+    decided = np.array([bool(outputs & free_names(s.choice)) for s in table.dynamics.steps])[table.steps]
     own, some = labels[table.steps], np.zeros(len(table), dtype=np.int64)
-    some[table.sources] = own  # of several edges, that of one
+    some[table.sources[decided]] = own[decided]  # of several edges, that of one
     several = np.zeros(len(table), dtype=np.bool_)
-    several[table.sources[own != some[table.sources]]] = True
-    return ~several[table.sources]
+    several[table.sources[decided & (own != some[table.sources])]] = True
+    certain: Mask = ~(several[table.sources] & decided)
+    return certain
