@@ -203,6 +203,16 @@ def test_coefficients_beyond_doubles_are_no_failure(
     assert error == ""
 
 
+def test_source_code_is_float64(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "exact.toml"
+    file.write_text(WITHOUT_POLICY.replace('arithmetic = "float64"', ""))
+    for option, name in (("--python", "guard.py"), ("--c", "guard")):
+        code, out, error = outcome(capsys, str(file), option, str(tmp_path / name))
+        assert (code, out) == (2, "")
+        assert f"error: {option}: source code computes in float64" in error
+        assert 'fix: write arithmetic = "float64"' in error
+
+
 def test_too_little_time_is_called_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "oscillator.toml"
     file.write_text(WITHOUT_POLICY)
@@ -365,3 +375,6 @@ def test_a_system_without_controls_has_no_shield(tmp_path: Path, capsys: pytest.
     code, out, _ = outcome(capsys, str(file), "--degree", "2", "--quiet")
     assert code == 0
     assert "shield       none: there are no controls\n" in out
+    code, out, error = outcome(capsys, str(file), "--python", str(tmp_path / "guard.py"))
+    assert (code, out) == (2, "")
+    assert "error: --python: there are no controls that a shield could set; fix: leave it out" in error

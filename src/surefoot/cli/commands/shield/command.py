@@ -25,6 +25,7 @@ from surefoot.cli.output import check_distinct, check_writable, positive, write_
 from surefoot.cli.progress import progress
 from surefoot.engines.barrier.find import Shape
 from surefoot.errors import InvalidProblem
+from surefoot.problem.environment import Arithmetic, Environment
 from surefoot.report.region import document
 from surefoot.solve.sos import Squares
 from surefoot.work.budget import Budget
@@ -151,6 +152,9 @@ def shield(
         return shield_of_actions(
             problem, bound, wanted, source, loaded.inputs, lambda tell: Budget(timeout, seed, tell), quiet
         )
+    for option, path in (("--python", python_path), ("--c", c_prefix)):
+        if path is not None:
+            _check_source_code(problem.environment, option)
     began = processor_time()
     with progress(quiet) as tell:
         made = make(problem, shapes, Budget(timeout, seed, tell), old, sketches)
@@ -212,6 +216,16 @@ def _refuse_options_of_others(finite: bool) -> None:
         if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
             kind = "real controls; this model is moved by actions" if finite else "actions; this one has none"
             raise InvalidProblem(f"it is for models with {kind}", fix="leave it out", where=option)
+
+
+def _check_source_code(environment: Environment, option: str) -> None:
+    """Refuse what cannot be written as source code, before any work."""
+    if environment.arithmetic is not Arithmetic.FLOAT64:
+        what = "source code computes in float64, this environment in exact numbers"
+        raise InvalidProblem(what, fix='write arithmetic = "float64" in the problem file', where=option)
+    if not environment.controls:
+        what = "there are no controls that a shield could set"
+        raise InvalidProblem(what, fix="leave it out", where=option)
 
 
 def _sketches(rule: str, invariant: str, again: bool, finite: bool) -> Sketches:
