@@ -93,7 +93,10 @@ def test_a_shield_of_a_differential_equation(
     ("options", "said"),
     [
         (("control/satellite", "--time", "continuous"), "no differential equation"),
-        (("control/duffing", "--flow-method", "taylor"), "a method without a time"),
+        (
+            ("control/duffing", "--flow-method", "taylor"),
+            "a method without a time; fix: add --time steps or --time",
+        ),
         (("control/duffing", "--time", "continuous", "--runs", "5"), "continuous time"),
         (("control/duffing", "--time", "continuous", "--flow-method", "rk4"), "unknown method `rk4`"),
     ],

@@ -92,7 +92,7 @@ def timed(loaded: Loaded, time: str | None, method: str | None) -> Loaded:
     if time is None:
         if method is not None:
             raise InvalidProblem(
-                "a method without a time", fix="add --time continuous", where="--flow-method"
+                "a method without a time", fix="add --time steps or --time continuous", where="--flow-method"
             )
         return loaded
     problems = {name: in_time(problem, time, method) for name, problem in loaded.problems.items()}
