@@ -115,3 +115,9 @@ def test_what_the_environment_does_beside_the_policy_needs_no_rounding(
     assert "refuted" in out
     assert ", 0 open: never x > 8" in out
     assert "7 starts: 4 proved, 3 refuted" in out
+
+
+def test_numbers_are_no_reason_to_sort_starts(command: Command) -> None:
+    code, _, error = command("starts", "racetrack/goal/small")
+    assert code == 2
+    assert "asks for a number; fix: ask `never BAD`" in error

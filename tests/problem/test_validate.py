@@ -197,7 +197,7 @@ DEFECTS = [
     (world(synchronisations=(Synchronisation(("goo",)),)), "environment.synchronisations[0].actions[0]: component `main` has no action `goo`; fix: did you mean `go`?"),
     (world(flow=Flow((("sped", t("1")),), Fraction(1))), "environment.flow.derivatives[0]: `sped` is not declared; fix: did you mean `speed`?"),
     (world(flow=Flow((("x", t("1")),), Fraction(1))), "environment.flow.derivatives[0]: `x` has a derivative but is not a real variable"),
-    (world(flow=Flow((), Fraction(0))), "environment.flow.step: the step 0 is not positive"),
+    (world(flow=Flow((), Fraction(0))), "environment.flow.step: the step 0 is not positive; fix: write how much time one step takes"),
     (world(flow=Flow((), Fraction(1), "eular")), "environment.flow: unknown method `eular` of steps; fix: did you mean `euler`?"),
     # policies
     (replace(asked("P=? [ F on ]"), policy=None), "policy: the property needs a policy, and there is none; fix: give one, or ask about the optimum with Pmin, Pmax, Emin or Emax"),

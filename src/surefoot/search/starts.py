@@ -22,6 +22,7 @@ from surefoot.errors import Unsupported
 from surefoot.problem.environment import Array, Bool, Int, Kind, Real
 from surefoot.problem.names import location_key, location_name
 from surefoot.problem.problem import Problem
+from surefoot.problem.property import Expected, Probability
 from surefoot.problem.term import TRUE, Apply, Const, Op, Term, Var, conjunction
 from surefoot.problem.validate import validate
 from surefoot.search import Asking
@@ -52,6 +53,9 @@ SAFE = Holds(None, "predicates", as_asked=True, argument=Argument("graph", 0))
 def find_safe_starts(problem: Problem, asking: Asking, parts: int = 32, by_table: bool = True) -> Result:
     """Which starts are proved safe, which are refuted, which are open."""
     validate(problem)
+    if isinstance(problem.property, Probability | Expected):
+        what = "starts are sorted by a property that holds or not, and this one asks for a number"
+        raise Unsupported(what, fix="ask `never BAD`; `surefoot check` gives the number of every start")
     executed, _ = discretise(problem)
     if by_table and objection(executed) is None:
         try:

@@ -163,7 +163,10 @@ def rules_of(policy: object) -> tuple[Rule, ...]:
 def _only_step(environment: Environment) -> Outcome:
     components = environment.components
     if len(components) != 1 or len(components[0].edges) != 1 or len(components[0].locations) != 1:
-        raise Unsupported("barriers are for environments with one component, one location and one step")
+        what = "barriers are for environments with one component, one location and one step"
+        raise Unsupported(
+            what, fix="write one edge; where actions move it, give every variable a finite range"
+        )
     (edge,) = components[0].edges
     if edge.guard != TRUE or edge.assuming != TRUE or len(edge.outcomes) != 1 or edge.action is not None:
         raise Unsupported("barriers are for a step that is always possible and has one outcome")
@@ -199,7 +202,7 @@ def _unsafe(problem: Problem, variables: tuple[Variable, ...]) -> Term:
         case Never(bad, None):
             parts = [bad]
         case _:
-            raise Unsupported("barriers answer `never` without a number of steps")
+            raise Unsupported("barriers answer `never` without a number of steps", fix="ask `never BAD`")
     for variable in variables:
         match variable.kind:
             case Real(low, high, False):

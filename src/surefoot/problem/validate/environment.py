@@ -230,7 +230,8 @@ def _flow(environment: Environment, acting: Scope) -> None:
     if flow is None:
         return
     if flow.step <= 0:
-        raise InvalidProblem(f"the step {show(Const(flow.step))} is not positive", where=f"{where}.step")
+        what = f"the step {show(Const(flow.step))} is not positive"
+        raise InvalidProblem(what, fix="write how much time one step takes", where=f"{where}.step")
     known = PREDICTIONS if flow.continuous else METHODS
     if flow.method not in known:
         what = f"unknown method `{flow.method}` {'in continuous time' if flow.continuous else 'of steps'}"

@@ -75,7 +75,9 @@ def finite_shield(
     may = _may(arena, found)
     numbers = np.flatnonzero(_reached(arena, may) & may.any(axis=1))
     if not len(numbers):
-        raise Unsupported("there is no action in any state that is reached and not bad: nothing to permit")
+        what = "there is no action in any state that is reached and not bad: nothing to permit"
+        fix = "look for starts that are not bad, or none at all, and for states without a step"
+        raise Unsupported(what, fix=fix)
     pairs = np.column_stack([may[numbers].astype(np.int64), found.action[numbers]])
     distinct, codes = np.unique(pairs, axis=0, return_inverse=True)
     columns = columns_of(problem.environment, arena.explored.states, numbers)
