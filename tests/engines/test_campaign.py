@@ -52,7 +52,7 @@ def guard(made: Made) -> BatchGuard:
 
 
 def starts(made: Made, count: int) -> Floats:
-    boxes = covered_boxes([b.set.proof for b in made.found.branches])
+    boxes = covered_boxes([b.set.proof for b in made.found.branches], made.system.initial)
     return drawn_starts(boxes, count, np.random.default_rng(5))
 
 

@@ -66,7 +66,11 @@ class Measured:
 def measured(made: Made, policy: Policy | None, size: Size, tell: Callable[[str], None]) -> Measured:
     """Simulate what can be; runs start in covered starts, or in any start if there is no set."""
     plant, generator = Plant(made.system), np.random.default_rng((size.seed, 0))
-    boxes = covered_boxes([b.set.proof for b in made.found.branches]) if made.accepted else []
+    boxes = (
+        covered_boxes([b.set.proof for b in made.found.branches], made.system.initial)
+        if made.accepted
+        else []
+    )
     starts = drawn_starts(boxes or [list(made.system.initial)], size.runs, generator)
 
     def budget() -> Budget:
@@ -106,7 +110,7 @@ def guarded_runs(
     if not isinstance(policy, NeuralPolicy):
         return None
     starts = drawn_starts(
-        covered_boxes([b.set.proof for b in made.found.branches]),
+        covered_boxes([b.set.proof for b in made.found.branches], made.system.initial),
         size.runs,
         np.random.default_rng((size.seed, 0)),
     )

@@ -92,9 +92,12 @@ def drawn_starts(boxes: Sequence[Sequence[Range]], count: int, generator: np.ran
     return np.clip(generator.uniform(low, high), low, high)
 
 
-def covered_boxes(proofs: Sequence[Mapping[str, Any]]) -> list[list[Range]]:
-    """The boxes of starts that these sets are shown to contain."""
-    return [[(Fraction(a), Fraction(b)) for a, b in box] for proof in proofs for box in proof["covers"]]
+def covered_boxes(proofs: Sequence[Mapping[str, Any]], starts: Sequence[Range]) -> list[list[Range]]:
+    """The boxes of starts that these sets are shown to contain; not those on the way around an obstacle."""
+    found = [[(Fraction(a), Fraction(b)) for a, b in box] for proof in proofs for box in proof["covers"]]
+    return [box for box in found if all(
+        low <= a and b <= high for (a, b), (low, high) in zip(box, starts, strict=True)
+    )]  # fmt: skip
 
 
 def by_network(policy: NeuralPolicy, system: System) -> Propose:

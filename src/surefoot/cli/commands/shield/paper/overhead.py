@@ -135,7 +135,9 @@ def asked(made: Made, policy: Policy | None) -> tuple[Floats, Floats]:
     plant = Plant(made.system)
     low, high = (np.clip(ends, -1e3, 1e3) for ends in plant.ends())
     propose = by_network(policy, made.system) if isinstance(policy, NeuralPolicy) else None
-    states = drawn_starts(covered_boxes([b.set.proof for b in made.found.branches]), LANES, generator)
+    states = drawn_starts(
+        covered_boxes([b.set.proof for b in made.found.branches], made.system.initial), LANES, generator
+    )
     rows, wanted = [], []
     for step in range(APART * STATES // LANES):
         if propose is None:
