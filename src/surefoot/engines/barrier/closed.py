@@ -34,22 +34,25 @@ class ClosedSet:
 def closed_set(
     where: Plane,
     rows: Sequence[Polynomial],
-    starts: Sequence[Range],
+    starts: Sequence[Range] | None,
     reached: Sequence[tuple[bool, bool]],
     tested: bool,
     budget: Budget,
     squares: Squares = "auto",
 ) -> ClosedSet:
-    """`rows`: in the units of the plane; the barrier is the largest of them. `Unproved` says what fails."""
-    if not _within(starts, where.domain):
+    """`rows`: in the units of the plane; the barrier is the largest of them. `Unproved` says what fails.
+
+    `starts`: what the set has to contain; None: nothing.
+    """
+    if starts is not None and not _within(starts, where.domain):
         raise Unproved("the starts")
     term = largest_of([written(where, row) for row in rows])
     work = Obligations(where, term, tested, budget, squares)
     room, step, drift = work.margins()
     saturation, unsafe = work.saturation(reached), work.unsafe()
     steps = work.steps(reached, room, step, drift)
-    start = work.start(starts, room)
-    return work.assembled(saturation, unsafe, steps, [(box_text(starts), start)])
+    covers = [] if starts is None else [(box_text(starts), work.start(starts, room))]
+    return work.assembled(saturation, unsafe, steps, covers)
 
 
 def covering(where: Plane, found: ClosedSet, starts: Sequence[Range], budget: Budget) -> ClosedSet:

@@ -49,6 +49,11 @@ class Loop:
         found: Floats = states @ self.state.T + values @ self.control.T + noise @ self.noise.T + self.drift
         return found
 
+    def resting(self) -> Floats:
+        """The state that stays where it is without disturbances; `LinAlgError` if there is not one."""
+        moved = np.eye(len(self.state)) - self.state - self.control @ self.gain
+        return np.linalg.solve(moved, self.control @ self.constant + self.drift).astype(np.float64)
+
     def between(self) -> Iterator[HalfSpace]:
         """Where no control is beyond an end."""
         for row, at, low, high in zip(self.gain, self.constant, self.least, self.most, strict=True):

@@ -38,7 +38,7 @@ def polyhedron(
         loop = loop_of(where)
         if loop is None:
             return trouble
-        seen = _seen(loop, _units(where, system.initial), budget.seed)
+        seen = _seen(loop, in_units(where, system.initial), budget.seed)
         safe = safe_sides(where, seen)
         if safe is None:
             return "the unsafe states are not described by linear comparisons"
@@ -62,7 +62,7 @@ def _can_clip(loop: Loop) -> bool:
     return 0 < len(loop.gain) <= MOST_CLIPPED and bool(np.isfinite([loop.least, loop.most]).any())
 
 
-def _units(where: Plane, box: Sequence[Range]) -> tuple[Floats, Floats]:
+def in_units(where: Plane, box: Sequence[Range]) -> tuple[Floats, Floats]:
     """A box of states in the units of the plane."""
     low, high = (
         np.array([float((r[i] - centre) / unit) for r, (centre, unit) in zip(box, where.units, strict=False)])
@@ -96,12 +96,17 @@ def _rows(
     def before(row: HalfSpace) -> list[HalfSpace]:
         return [loop.before(row)] if seen is None else loop.before_clipped(row, seen)
 
-    box, starts = _units(where, where.domain), _units(where, where.system.initial)
+    box, starts = in_units(where, where.domain), in_units(where, where.system.initial)
     first = [*safe, *(loop.between() if seen is None else ())]
     limit = most * len(where.states)
     found = largest_closed(box, first, before, starts, limit, budget)
     if isinstance(found, str):
         return found
+    return polynomials_of(where, loop, found)
+
+
+def polynomials_of(where: Plane, loop: Loop, found: Sequence[HalfSpace]) -> list[Polynomial]:
+    """The rows of the barrier; what disturbances change is the same in each of them."""
     if not found:  # the whole box is closed
         return [constant(-1, where.size)]
     shaken = np.abs(loop.noise) @ loop.widest
