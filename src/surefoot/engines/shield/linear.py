@@ -49,6 +49,12 @@ class Linear:
             return None
         return (state, controls) if np.all((controls > self.least) & (controls < self.most)) else None
 
+    def resting_directions(self) -> Floats:
+        """In columns: along these a resting state can be moved."""
+        count = len(self.state)
+        found: Floats = linalg.null_space(np.hstack([self.state - np.eye(count), self.control]))[:count]
+        return found
+
 
 def linear_of(system: System) -> Linear | None:
     """None: the system is not linear, or it is disturbed, or nothing controls it."""

@@ -21,6 +21,7 @@ from surefoot.engines.shield.program import evidence, program, shielded, with_ro
 from surefoot.engines.shield.recheck import OldRule, Rechecked, recheck
 from surefoot.engines.shield.sketch import HIGHEST_INVARIANT, HIGHEST_RULE, read_sketch
 from surefoot.engines.shield.synthesis import Sought, Synthesis, synthesise
+from surefoot.engines.shield.widening.further import further
 from surefoot.engines.shield.widening.widen import widened
 from surefoot.errors import InvalidProblem
 from surefoot.problem.meaning.decision import decide
@@ -140,6 +141,8 @@ def make(
         found = synthesise(system, Sought(oracle, sketch), shapes, budget)
         if oracle is not None and found.branches and not found.interrupted:
             found = widened(system, found, oracle, shapes, budget)
+            if sketch is None and not found.interrupted:
+                found = further(system, found, oracle, shapes, budget)
     if not found.branches:
         return Made(executed, system, found, False, f"no set was found: {found.trouble}", None, again)
     bounded = all(low is not None and high is not None for _, low, high in system.controls)

@@ -65,7 +65,7 @@ def _wider(system: System, branch: Branch, states: Floats, shapes: Sequence[Shap
         budget.progress(f"shield: {share:.1%} of what the network visits is in the set of a rule")
         outside = states[~_inside(system, best, states)]
         sample = np.random.default_rng(budget.seed).permutation(outside)[:SAMPLE]
-        covers = [_box(text) for text in branch.set.proof["covers"]]
+        covers = covered_by(branch.set)
         barrier = find(where, covers[0], shape, factor, reached, budget, _in_units(where, sample))
         if barrier is None:
             continue
@@ -140,5 +140,6 @@ def _in_units(where: Plane, states: Floats) -> Floats:
     return np.pad((states - centres) / units, ((0, 0), (0, where.size - states.shape[1])))
 
 
-def _box(text: Sequence[Sequence[int | str]]) -> tuple[Range, ...]:
-    return tuple((Fraction(low), Fraction(high)) for low, high in text)
+def covered_by(known: ClosedSet) -> list[tuple[Range, ...]]:
+    """The boxes that the set is shown to contain."""
+    return [tuple((Fraction(low), Fraction(high)) for low, high in box) for box in known.proof["covers"]]
