@@ -31,7 +31,7 @@ EACH = 2  # rules for each side
 MOST_ROWS = 8  # for each variable
 UNCLIPPED = 0.998  # of the states: where a rule needs no control beyond an end
 WITHIN = 0.999  # of the room that a control has
-ROOMY = 1.25  # times the box of the states
+ROOMY = 2.0  # times the box of the states: some networks go on and on
 Ends = tuple[Floats, Floats]
 
 
