@@ -7,7 +7,7 @@ import io
 import zlib
 from pathlib import Path
 
-from .number import BadCertificate
+from .number import BadCertificate, plain
 
 MOST_BYTES = 512 * 2**20
 MOST_RATIO = 200  # of unpacked to packed size beyond the first megabyte
@@ -48,6 +48,6 @@ def unpacked(data: bytes) -> bytes:
 
 
 def shown(word: str, most: int = 60) -> str:
-    """A piece of a file, quoted for a message: no control characters, not too long."""
+    """A piece of a file, quoted for a message: without control characters and backquotes, not too long."""
     short = word if len(word) <= most else word[: most - 1] + "…"
-    return "`" + "".join(c if c.isprintable() else ascii(c)[1:-1] for c in short) + "`"
+    return "`" + plain(short).replace("`", r"\x60") + "`"

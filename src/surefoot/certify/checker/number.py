@@ -14,12 +14,23 @@ _DECIMAL = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?(?:e([+-]?[0-9]{1,6}))?", re.ASC
 _FRACTION = re.compile(r"([+-]?[0-9]+)/([0-9]+)", re.ASCII)
 
 
+def plain(message: str) -> str:
+    """Without characters that are not seen: a piece of a file must not write over what is said of it."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in message)
+
+
 class BadCertificate(Exception):
     """The file is not what the format says; nothing can be concluded from it."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(plain(message))
 
 
 class Refused(Exception):
     """The file can be read, but it does not prove what it claims."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(plain(message))
 
 
 def number(data: object, what: str) -> Fraction:
