@@ -13,6 +13,7 @@ from tests.engines.held import plant
 
 from surefoot.certify.barrier.claim import about_sets, is_about_sets
 from surefoot.certify.checker.check import check
+from surefoot.certify.checker.number import BadCertificate
 from surefoot.cli.commands.shield.made import make
 from surefoot.compile.batch import BatchGuard
 from surefoot.encode.barrier import system_of
@@ -162,6 +163,24 @@ def test_without_controls_nothing_is_found_where_nothing_is_safe(gust: str | Non
     found = synthesise(system, Sought(), (2,), Budget(2))
     assert not found.branches
     assert found.covered_share(system.initial) == 0
+
+
+def test_a_claim_about_parts_is_about_starts_only(found: Synthesis) -> None:
+    """Sets that runs come to on their way are shown to contain other states, which are no starts."""
+    problem = replace(PROBLEM, policy=program(SYSTEM, found))
+    half = [[str(low), str(high / 2)] for low, high in SYSTEM.initial]
+    beyond = [[str(high / 2), str(high + 1)] for _, high in SYSTEM.initial]
+    outside = [[str(high + 1), str(high + 2)] for _, high in SYSTEM.initial]
+    data = certificate(problem, {**evidence(found), "parts": [half, beyond, outside]})
+    parts = [[[Fraction(e) for e in ends] for ends in box] for box in data["claim"]["system"]["parts"]]
+    assert parts == [
+        [[low, high / 2] for low, high in SYSTEM.initial],
+        [[high / 2, high] for _, high in SYSTEM.initial],
+    ]
+    assert "2 boxes of its starts" in check(data).claim
+    data["claim"]["system"]["parts"].append(outside)
+    with pytest.raises(BadCertificate, match="parts"):
+        check(data)
 
 
 def test_a_part_of_the_starts_is_certified_as_a_part(found: Synthesis) -> None:

@@ -58,7 +58,7 @@ def about_sets(problem: Problem, content: Mapping[str, Any]) -> Certificate:
             raise Unsupported("the shield permits something else than what leads into its sets")
     shown = permits if isinstance(problem.policy, ShieldedPolicy) else None
     described = _system(system, [r.then for r in rules], sets, shown)
-    parts = {"parts": content["parts"]} if "parts" in content else {}
+    parts = {"parts": _starting(content["parts"], system)} if "parts" in content else {}
     return Certificate(
         "barrier",
         {
@@ -68,6 +68,17 @@ def about_sets(problem: Problem, content: Mapping[str, Any]) -> Certificate:
             "sets": [entry["proof"] for entry in sets],
         },
     )
+
+
+def _starting(boxes: Sequence[Sequence[Sequence[int | str]]], system: System) -> list[list[list[int | str]]]:
+    """The starts in these boxes; sets that runs come to on their way are shown to contain other states."""
+    found = []
+    for box in boxes:
+        pairs = zip(_ranges(box), system.initial, strict=True)
+        both = [(max(low, a), min(high, b)) for (low, high), (a, b) in pairs]
+        if all(low <= high for low, high in both):
+            found.append(_box(both))
+    return found
 
 
 def _program(problem: Problem) -> Policy | None:

@@ -11,6 +11,7 @@ import pytest
 
 from surefoot.certify.checker.__main__ import main
 from surefoot.certify.checker.check import check
+from surefoot.certify.checker.number import BadCertificate
 
 _X: list[Any] = ["name", "x"]
 _NOTHING: dict[str, Any] = {"weights": [], "over": 1}
@@ -63,6 +64,16 @@ def test_a_name_does_not_end_its_quotation(halves: dict[str, Any]) -> None:
     found = check(halves)
     assert found.accepted
     assert found.claim.count("`") == 2
+
+
+def test_parts_of_the_starts_are_starts(halves: dict[str, Any]) -> None:
+    """Every run from the initial box is unsafe at once, which boxes elsewhere hid."""
+    system = halves["claim"]["system"]
+    system["parts"] = [[[0, 1]]]
+    assert "from 1 boxes of its starts" in check(halves).claim
+    system["initial"] = [[5, 6]]
+    with pytest.raises(BadCertificate, match="parts"):
+        check(halves)
 
 
 @pytest.mark.parametrize("hidden", ["\x1b[2K\raccepted: all is well", "\ud800"])

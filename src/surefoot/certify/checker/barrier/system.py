@@ -109,6 +109,10 @@ def read_system(data: object, arithmetic: str) -> System:
         parts = tuple(_starts(p, len(variables), arithmetic) for p in items(entry["parts"], "parts"))
         if not parts:
             raise BadCertificate("parts: of the starts, at least one")
+        if not all(
+            a <= low and high <= b for p in parts for (low, high), (a, b) in zip(p, initial, strict=True)
+        ):
+            raise BadCertificate("parts: a box is not inside the initial one")
     return System(
         text(entry["name"], "name"),
         arithmetic == "float64",
