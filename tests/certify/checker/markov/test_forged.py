@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from tests.certify.checker.markov.claims import X, edge, environment, greatest, is_accepted, never, values
 
+from surefoot.certify.checker.check import check
+
 TRUE_FOR_EVER = ["and", ["name", "flag"], ["not", ["deadlocked"]]]
 
 
@@ -108,3 +110,21 @@ def test_conditions_on_starts(initial: Any) -> None:
     world = environment([["x", ["integer", 0, 3]], ["flag", "boolean"]], initial, [edge()])
     assert not is_accepted(never(world, True))
     assert is_accepted(never(world, ["not", initial]))
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "words"),
+    [
+        (1, 1, "[1.0, 1.0]"),
+        ("0.3", "1.7", "[0.3, 1.7]"),
+        (f"{10**30 - 1}/{10**30}", f"{10**30 + 1}/{10**30}", "[0.9999999999999999, 1.0000000000000002]"),
+        ("-1e301", "1e301", "[-2^1000, 2^1000]"),
+    ],
+)
+def test_an_interval_is_not_printed_as_a_smaller_one(low: Any, high: Any, words: str) -> None:
+    """A claim of at least 1 - 10^-30 was printed as one of 1."""
+    certificate = greatest(counting(), ["=", X, 2], 1, values(1, 1, 1))
+    certificate["claim"] |= {"low": low, "high": high}
+    found = check(certificate)
+    assert found.accepted
+    assert found.claim.endswith(words)

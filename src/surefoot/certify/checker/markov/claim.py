@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from math import inf, nextafter
 from typing import Any
 
 from ..claim import Places
@@ -99,7 +100,7 @@ def _compared(claim: Mapping[str, Any], over: str, bounds: list[Bounds]) -> str:
         return f"bounds for each of {len(ends)} starts"
     low, high = _ends([claim["low"], claim["high"]])
     _compare(low, high, *_over(over, bounds))
-    return f"{over} over {len(bounds)} starts is in [{_shown(low)}, {_shown(high)}]"
+    return f"{over} over {len(bounds)} starts is in {_interval(low, high)}"
 
 
 def _ends(data: object) -> Bounds:
@@ -110,8 +111,22 @@ def _ends(data: object) -> Bounds:
     return low, high
 
 
-def _shown(end: Fraction | None) -> str:
-    return "infinite" if end is None else str(float(end)) if abs(end) < 10**300 else str(end)[:60]
+def _interval(low: Fraction | None, high: Fraction | None) -> str:
+    """Digits are left out such that no interval is written as a smaller one."""
+    return f"[{_shown(low, -inf)}, {_shown(high, inf)}]"
+
+
+def _shown(end: Fraction | None, towards: float) -> str:
+    if end is None:
+        return "infinite"
+    sign = 1 if towards > 0 else -1
+    if abs(end) >= 10**300:
+        bits = int(abs(end)).bit_length()  # it is at least 2^(bits - 1), and below 2^bits
+        return f"{'-' if end < 0 else ''}2^{bits if end * sign > 0 else bits - 1}"
+    nearest = float(end)
+    while (Fraction(str(nearest)) - end) * sign < 0:
+        nearest = nextafter(nearest, towards)
+    return str(nearest)
 
 
 def _compare(
@@ -121,9 +136,7 @@ def _compare(
     below = low is None if least is None else low is None or least <= low
     above = most is None or (high is not None and high <= most)
     if not below or not above:
-        raise Refused(
-            f"the claim is [{_shown(least)}, {_shown(most)}], shown is [{_shown(low)}, {_shown(high)}]"
-        )
+        raise Refused(f"the claim is {_interval(least, most)}, shown is {_interval(low, high)}")
 
 
 def _explored(moves: Moves, policy: Policy | None, question: Question) -> Process:
