@@ -180,6 +180,22 @@ def test_c_agrees_with_python_bit_for_bit(tmp_path: Path, more: tuple[str, ...])
         assert answers[24 * index : 24 * index + 24] == bits((*applied, float(intervened)))
 
 
+@pytest.mark.parametrize(
+    "part", ["-Ofast", "-funsafe-math-optimizations", "-ffinite-math-only", "-freciprocal-math"]
+)
+def test_c_is_not_compiled_to_something_else(tmp_path: Path, part: str) -> None:
+    """Parts of -ffast-math change bits too, or let what is no number pass."""
+    compiled(tmp_path)
+    asked = subprocess.run(["gcc", part, "-dM", "-E", "-xc", "/dev/null"], capture_output=True, text=True)
+    told = ("FAST_MATH__ 1", "ASSOCIATIVE_MATH__ 1", "RECIPROCAL_MATH__ 1", "FINITE_MATH_ONLY__ 1")
+    if not any(name in asked.stdout for name in told):
+        pytest.skip("this compiler does not say so")
+    command = ["gcc", "-O2", part, "-c", "my-guard.c"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode != 0
+    assert "#error" in done.stderr
+
+
 def test_c_loaded_into_python_is_the_same_step(tmp_path: Path) -> None:
     compiled(tmp_path)
     command = ["gcc", *FLAGS, "-shared", "-fPIC", "my-guard.c", "-o", "other.so"]

@@ -25,7 +25,8 @@ _HEADER = """/* A shield for `{name}`: proposed controls are used where they are
  *
  * {symbol}_sizes: how many values a state has, and how many controls there are.
  *
- * Everything is computed in float64 in the order written: do not compile with -ffast-math.
+ * Everything is computed in float64 in the order written: do not compile with -ffast-math
+ * or parts of it.
  * Compiled with -D{macro}_SELF_TEST the source is a program that compares examples bit for bit.
  */
 #ifndef {macro}_H
@@ -45,14 +46,17 @@ _TOP = """#include "{file}.h"
 
 #include <float.h>
 
-#if defined(__FAST_MATH__)
-#error "-ffast-math changes what is computed"
+#if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__)
+#error "-ffast-math and its parts change what is computed"
+#endif
+#if defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__
+#error "-ffinite-math-only takes what is no number for one"
 #endif
 #if FLT_EVAL_METHOD != 0
 #error "doubles have to be computed as doubles (on x86: -msse2 -mfpmath=sse)"
 #endif
 #if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC optimize ("fp-contract=off")
+#pragma GCC optimize ("fp-contract=off", "no-unsafe-math-optimizations")
 #else
 #pragma STDC FP_CONTRACT OFF
 #endif
