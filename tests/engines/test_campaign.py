@@ -173,3 +173,16 @@ def test_starts_are_drawn_from_all_boxes_by_their_size() -> None:
     assert 0 <= drawn[:, 0].min() < 0.01
     assert 3.99 < drawn[:, 0].max() <= 4
     assert 0.22 < np.mean(drawn[:, 0] < 1) < 0.28
+
+
+def test_runs_start_in_starts() -> None:
+    """On the way around an obstacle there are sets with boxes of their own, where no run starts."""
+    starts = [(Fraction(0), Fraction(4)), (Fraction(2), Fraction(2))]
+    boxes = [
+        [["-1", "1"], ["0", "3"]],
+        [["1", "4"], [2, 2]],
+        [["4", "5"], ["1", "3"]],
+        [["0", "4"], ["3", "4"]],
+    ]
+    found = covered_boxes([{"covers": boxes[:2]}, {"covers": boxes[2:]}], starts)
+    assert found == [[(0, 1), (2, 2)], [(1, 4), (2, 2)]]

@@ -93,11 +93,14 @@ def drawn_starts(boxes: Sequence[Sequence[Range]], count: int, generator: np.ran
 
 
 def covered_boxes(proofs: Sequence[Mapping[str, Any]], starts: Sequence[Range]) -> list[list[Range]]:
-    """The boxes of starts that these sets are shown to contain; not those on the way around an obstacle."""
-    found = [[(Fraction(a), Fraction(b)) for a, b in box] for proof in proofs for box in proof["covers"]]
-    return [box for box in found if all(
-        low <= a and b <= high for (a, b), (low, high) in zip(box, starts, strict=True)
-    )]  # fmt: skip
+    """The starts that these sets are shown to contain, without boxes that runs come to on their way only."""
+    found = []
+    for box in (box for proof in proofs for box in proof["covers"]):
+        ends = [(Fraction(a), Fraction(b)) for a, b in box]
+        both = [(max(a, c), min(b, d)) for (a, b), (c, d) in zip(ends, starts, strict=True)]
+        if all(a < b or a == b == c == d for (a, b), (c, d) in zip(both, starts, strict=True)):
+            found.append(both)
+    return found
 
 
 def by_network(policy: NeuralPolicy, system: System) -> Propose:
