@@ -14,6 +14,7 @@ from surefoot.cli import run
 from surefoot.cli.commands.shield import foreign
 from surefoot.cli.commands.shield.foreign import stated
 from surefoot.encode.barrier import system_of
+from surefoot.engines.barrier import given
 from surefoot.engines.barrier.given import as_term
 from surefoot.errors import InvalidProblem
 from surefoot.formats.barrier_file import read_barriers, read_polynomial
@@ -47,6 +48,19 @@ def test_a_true_one_is_proved(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert run(["certify", str(proof)]) == 0
     found = json.loads((tmp_path / "all").read_text())
     assert found["systems"]["executed"]["conditions"]["steps"]["word"] == "proved"
+
+
+def test_a_true_one_is_proved_by_projections(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As if its matrices were wide; a larger set of the same shape has unsafe states, and is not proved."""
+    monkeypatch.setattr(given, "WIDE", 1)
+    data = {"barriers_le_0": [ELLIPSE], "program": [["-x1 + 0.5*x2"]]}
+    code, out, _ = outcome(capsys, tmp_path, data, "--certificate", str(tmp_path / "proof.json"))
+    assert code == 0, out
+    assert run(["certify", str(tmp_path / "proof.json")]) == 0
+    data = {"barriers_le_0": ["x1**2 + x2**2 - 9"], "program": [["-x1 + 0.5*x2"]]}
+    assert outcome(capsys, tmp_path, data)[0] == 1
 
 
 @pytest.mark.parametrize(

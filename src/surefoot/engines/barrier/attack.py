@@ -10,15 +10,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import optimize
 
 from surefoot.encode.barrier import System
-from surefoot.engines.barrier.sampled import Floats, evaluated, sampled
+from surefoot.engines.barrier.sampled import Floats, evaluated, halved, sampled
 from surefoot.problem.term import Term
 from surefoot.query.polynomial import Polynomial
 from surefoot.work.budget import Budget
 
 Score = Callable[[Floats, Floats], Floats]  # of states and disturbances, one in each row
 RAYS, KEPT, ROUNDS, RUN = 512, 32, 40, 600
+FEW, NEAR = 6, 1e-6  # variables that rays are enough for; of what B is at its deepest
 WIDEST = 1e6  # times the starts: a ray that goes on so far is cut there
 
 
@@ -61,7 +63,30 @@ class Rays:
         towards = np.vstack([directions(4 * RAYS, size, generator), np.eye(size), -np.eye(size)])
         origins = self.centres[generator.integers(0, len(self.centres), len(towards))]
         states = self.at(self.lengths(origins, towards), origins, towards)
-        return states.min(axis=0), states.max(axis=0)
+        return self._farthest(states) if size > FEW else (states.min(axis=0), states.max(axis=0))
+
+    def _farthest(self, states: Floats) -> tuple[Floats, Floats]:
+        """Of many variables rays come near no corner: from their ends on uphill, within the set."""
+        values = halved(self.barrier)
+        least = float(evaluated(self.barrier, self.centres).min())
+        within = {
+            "type": "ineq",
+            "fun": lambda x: values((x * self.units)[None, :])[0] / least,
+            "jac": lambda x: values.slopes(x * self.units) * self.units / least,
+        }
+        found: list[Floats] = []
+        for index in range(len(self.units)):
+            for sign in (1.0, -1.0):
+                first, slope = states[np.argmax(sign * states[:, index])], np.zeros(len(self.units))
+                slope[index] = -sign
+                best = optimize.minimize(
+                    lambda x, slope=slope: slope @ x, first / self.units, jac=lambda _, slope=slope: slope,
+                    method="SLSQP", constraints=[within], options={"maxiter": 60},
+                )  # fmt: skip
+                state = best.x * self.units
+                is_inside = np.all(np.isfinite(state)) and within["fun"](best.x) > -NEAR
+                found += [first, state if is_inside else first]
+        return np.min(found, axis=0), np.max(found, axis=0)
 
 
 def rays(system: System, then: Sequence[Term], barrier: Polynomial) -> Rays | None:

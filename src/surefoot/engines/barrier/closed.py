@@ -14,7 +14,7 @@ from surefoot.engines.barrier.plane import SPARE, Plane, Range, Unproved, magnit
 from surefoot.problem.term import Term
 from surefoot.query.polynomial import Polynomial, constant, variable
 from surefoot.solve.halfspaces import Combinations
-from surefoot.solve.sos import Squares, Summand, prove
+from surefoot.solve.sos import Squares, Summand, Wide, prove
 from surefoot.work.budget import Budget
 
 Proof = tuple[Summand, ...]
@@ -96,6 +96,7 @@ class Obligations:
     tested: bool
     budget: Budget
     squares: Squares = "auto"  # which sums of squares are tried
+    wide: bool = False  # the matrices are too wide for programs: by projections
 
     @property
     def rows(self) -> list[Polynomial]:
@@ -147,30 +148,37 @@ class Obligations:
         self, where: Sequence[Polynomial], products: Sequence[tuple[int, ...]]
     ) -> Callable[[str, Polynomial], Any]:
         """Proofs about the same constraints."""
-        affine, known = all(p.degree <= 1 for p in where), list[Combinations]()
+        straight = [i for i, p in enumerate(where) if p.degree <= 1]
+        affine, known = len(straight) == len(where), list[Combinations]()
+        squares = self._squares(where, products)
 
         def proof(what: str, wanted: Polynomial) -> Any:
-            if not affine or wanted.degree > 1:
-                return self._squares(what, wanted, where, products)
             self.budget.progress(f"barrier: {what}")
-            known.extend([] if known else [Combinations(where, self.where.size)])
-            weights = None if self.budget.spent() else known[0].weights(wanted)
-            if weights is None:
+            if wanted.degree <= 1 and (affine or self.wide):
+                known.extend([] if known else [Combinations([where[i] for i in straight], self.where.size)])
+                weights = None if self.budget.spent() else known[0].weights(wanted)
+                if weights is not None:
+                    return _weights({straight[i]: weight for i, weight in weights.items()})
+            found = None if affine and wanted.degree <= 1 else squares(wanted)
+            if found is None:
                 raise Unproved(what)
-            return _weights(weights)
+            return [_summand(s) for s in found]
 
         return proof
 
     def _squares(
-        self, what: str, wanted: Polynomial, where: Sequence[Polynomial], products: Sequence[tuple[int, ...]]
-    ) -> list[Any]:
-        self.budget.progress(f"barrier: {what}")
-        used = {i for p in (wanted, *where) for m in p.terms for i, e in enumerate(m) if e}
-        variables = sorted(used | set(self.where.states))
-        found = prove(wanted, where, products, variables, self.budget, squares=self.squares)
-        if found is None:
-            raise Unproved(what)
-        return [_summand(s) for s in found]
+        self, where: Sequence[Polynomial], products: Sequence[tuple[int, ...]]
+    ) -> Callable[[Polynomial], Proof | None]:
+        def variables(*polynomials: Polynomial) -> list[int]:
+            used = {i for p in polynomials for m in p.terms for i, e in enumerate(m) if e}
+            return sorted(used | set(self.where.states))
+
+        if self.wide:
+            several = Wide(where, products, variables(*where))
+            return lambda wanted: several.prove(wanted, self.budget)
+        return lambda wanted: prove(
+            wanted, where, products, variables(wanted, *where), self.budget, squares=self.squares
+        )
 
     @property
     def margin(self) -> Fraction:

@@ -15,9 +15,10 @@ from fractions import Fraction
 from math import comb
 from typing import Any
 
-from surefoot.encode.barrier import System
+from surefoot.encode.barrier import System, nested
 from surefoot.engines.barrier.attack import Rays
 from surefoot.engines.barrier.closed import ClosedSet, Obligations, box_text
+from surefoot.engines.barrier.domain import inner_limits
 from surefoot.engines.barrier.plane import Plane, Range, Unproved, plane
 from surefoot.engines.barrier.sampled import sampled
 from surefoot.engines.barrier.search import ends
@@ -28,7 +29,7 @@ from surefoot.work.budget import Budget
 Box = tuple[Range, ...]
 WIDER = (Fraction(9, 8), Fraction(3, 2), Fraction(3))  # times what the rays reach
 SMALLEST = Fraction(1, 16)  # of the starts, in each variable: parts are not cut smaller
-LARGEST_BASIS = 60  # monomials of a matrix: larger ones take hours
+WIDE, LARGEST = 60, 300  # monomials of a matrix: programs with wider ones take hours; so do projections
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,33 +89,50 @@ def scaled(barrier: Polynomial, domain: Sequence[Range]) -> Polynomial:
     return barrier.times(factor)
 
 
-def too_large(system: System, given: Given) -> bool:
-    """Would a proof about a step have matrices that are out of reach?"""
+def monomials_of(system: System, given: Given) -> int:
+    """Of the matrices of a proof about a step."""
     count = len(system.variables) + len(system.disturbances)
     degree = max(p.degree for p in sampled(system, given.then).next) * given.barrier.degree
-    return comb(count + (degree + 1) // 2, count) > LARGEST_BASIS
+    return comb(count + (degree + 1) // 2, count)
 
 
-def boxes(system: System, region: Rays) -> Iterator[Box]:
-    """Boxes around the set, as far as rays tell, and the starts; in doubles."""
+def too_large(system: System, given: Given) -> bool:
+    """Are the matrices of a proof out of reach?"""
+    return monomials_of(system, given) > LARGEST
+
+
+def boxes(system: System, given: Given, region: Rays) -> Iterator[Box]:
+    """Boxes around the set, as far as rays tell, and the starts; in doubles.
+
+    Where proofs are wide, within the limits of the variables if the set is: then no unsafe state is in the
+    box, and two proofs for each variable that has limits are not needed.
+    """
     hull = zip(*region.hull(), system.initial, strict=True)
     sides = [(min(Fraction(float(a)), low), max(Fraction(float(b)), high)) for a, b, (low, high) in hull]
+    limits = inner_limits(system) if monomials_of(system, given) > WIDE else [(None, None)] * len(sides)
     for factor in WIDER:
-        widths = [(b - a) / 2 * (factor - 1) for a, b in sides]
-        yield tuple(
-            (Fraction(float(a - w)), Fraction(float(b + w))) for (a, b), w in zip(sides, widths, strict=True)
-        )
+        wider = []
+        for (a, b), (least, most) in zip(sides, limits, strict=True):
+            low, high = a - (b - a) / 2 * (factor - 1), b + (b - a) / 2 * (factor - 1)
+            low = max(low, least) if least is not None and least < a else low
+            high = min(high, most) if most is not None and most > b else high
+            wider.append((Fraction(float(low)), Fraction(float(high))))
+        yield tuple(wider)
 
 
 def proofs(system: System, given: Given, domain: Box, tested: bool, budget: Budget) -> Proofs:
     """Of the part of a published set in the domain."""
-    term = as_term(system, scaled(given.barrier, domain), system.rounded)
-    return proofs_of(plane(system, given.then, domain), term, tested, budget)
+    wide, barrier = monomials_of(system, given) > WIDE, scaled(given.barrier, domain)
+    term = as_term(system, barrier, system.rounded)
+    if wide:  # many terms: a step is put into them with few products
+        doubles = {m: Fraction(float(c)) if system.rounded else c for m, c in barrier.terms.items()}
+        term = nested(Polynomial({m: c for m, c in doubles.items() if c}), system.variables)
+    return proofs_of(plane(system, given.then, domain), term, tested, budget, wide=wide)
 
 
-def proofs_of(where: Plane, term: Term, tested: bool, budget: Budget) -> Proofs:
+def proofs_of(where: Plane, term: Term, tested: bool, budget: Budget, *, wide: bool = False) -> Proofs:
     """That no step leaves the part of the set in the domain, and that it has no unsafe state."""
-    found = Proofs(Obligations(where, term, tested, budget))
+    found = Proofs(Obligations(where, term, tested, budget, wide=wide))
     try:
         found.unsafe = found.work.unsafe()
     except Unproved as why:

@@ -15,6 +15,7 @@ from surefoot.problem.term import Const, Term
 from surefoot.query.polynomial import Polynomial, variable
 
 Floats: TypeAlias = NDArray[np.float64]
+MANY = 300  # terms: products of pairs of monomials by a matrix
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,8 @@ def _end(end: Fraction | None, otherwise: float) -> float:
 
 def evaluated(polynomial: Polynomial, points: Floats) -> Floats:
     """The values at the rows of an array; infinite or NaN in states that a simulation has run away to."""
+    if len(polynomial.terms) > MANY:
+        return _known(polynomial)(points)
     total: Floats = np.zeros(len(points))
     with np.errstate(over="ignore", invalid="ignore"):
         for monomial, coefficient in polynomial.terms.items():
@@ -84,3 +87,65 @@ def evaluated(polynomial: Polynomial, points: Floats) -> Floats:
                     term *= points[:, index] ** exponent
             total += term
     return total
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Halved:
+    """A polynomial as left' matrix right, with monomials of half its degree on both sides."""
+
+    left: tuple[tuple[int, ...], ...]  # the variables of each monomial
+    right: tuple[tuple[int, ...], ...]
+    matrix: Floats
+
+    def __call__(self, points: Floats) -> Floats:
+        with np.errstate(over="ignore", invalid="ignore"):
+            found: Floats = np.sum(
+                (_products(points, self.left) @ self.matrix) * _products(points, self.right), axis=1
+            )
+        return found
+
+    def slopes(self, point: Floats) -> Floats:
+        """The derivatives at one point."""
+        row, longer = point[None, :], np.append(point, 1.0)
+        before, after = _products(row, self.left)[0], _products(row, self.right)[0]
+        found: Floats = np.zeros(len(longer))
+        for several, weights in ((self.left, self.matrix @ after), (self.right, before @ self.matrix)):
+            most = max(map(len, several))
+            places = np.array([(*v, *((len(point),) * (most - len(v)))) for v in several], dtype=int)
+            for k in range(most):
+                rest = weights * np.prod(longer[np.delete(places, k, axis=1)], axis=1)
+                found += np.bincount(places[:, k], rest, minlength=len(longer))
+        return found[:-1]
+
+
+def _known(polynomial: Polynomial, last: list[tuple[Polynomial, Halved]] = []) -> Halved:  # noqa: B006
+    """The same few polynomials are evaluated again and again."""
+    for one, found in last:
+        if one is polynomial:
+            return found
+    last.insert(0, (polynomial, halved(polynomial)))
+    del last[4:]
+    return last[0][1]
+
+
+def halved(polynomial: Polynomial) -> Halved:
+    left: dict[tuple[int, ...], int] = {}
+    right: dict[tuple[int, ...], int] = {}
+    entries = []
+    for monomial, coefficient in polynomial.terms.items():
+        variables = tuple(i for i, exponent in enumerate(monomial) for _ in range(exponent))
+        middle = (len(variables) + 1) // 2
+        row = left.setdefault(variables[:middle], len(left))
+        entries.append((row, right.setdefault(variables[middle:], len(right)), float(coefficient)))
+    matrix = np.zeros((len(left), len(right)))
+    for row, column, value in entries:
+        matrix[row, column] += value
+    return Halved(tuple(left), tuple(right), matrix)
+
+
+def _products(points: Floats, several: Sequence[tuple[int, ...]]) -> Floats:
+    found = np.ones((len(several), len(points)))
+    for row, variables in zip(found, several, strict=True):
+        for index in variables:
+            row *= points[:, index]
+    return found.T

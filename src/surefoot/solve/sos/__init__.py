@@ -6,12 +6,14 @@ from surefoot.solve.sos.exact import Summand, prove
 from surefoot.solve.sos.gram import Squares
 from surefoot.solve.sos.symmetry import mirrored, orthogonal, parity, span, symmetries, without_images
 from surefoot.solve.sos.template import fit
+from surefoot.solve.sos.wide import Wide
 
 __all__ = [
     "Condition",
     "Polynomial",
     "Squares",
     "Summand",
+    "Wide",
     "fit",
     "mirrored",
     "orthogonal",

@@ -77,20 +77,25 @@ def prove(
     """wanted >= 0 where all constraints are; only the named products of constraints are used."""
     highest = max(p.degree for p in (wanted, *constraints)) if degree is None else degree
     parts = blocks(highest + highest % 2, constraints, products, variables, [wanted], squares)
-    main = sum(block.of == () for block in parts)
     solution = solve([Identity(wanted, {}, tuple(parts))], 0, budget)
-    if solution is None:
-        return None
+    return None if solution is None else exactly(wanted, parts, solution.grams[0])
+
+
+def exactly(
+    wanted: Polynomial, parts: Sequence[Block], grams: Sequence[NDArray[np.float64]]
+) -> tuple[Summand, ...] | None:
+    """The identity in rational numbers, from matrices for which it nearly holds; None: it is not one."""
+    main = sum(block.of == () for block in parts)
     summands: list[Summand] = []
     rest = wanted
-    for block, gram in list(zip(parts, solution.grams[0], strict=True))[main:]:
+    for block, gram in list(zip(parts, grams, strict=True))[main:]:
         rows = _rounded(gram)
         if not is_semidefinite(rows):
             return None
         summands.append(Summand(block.of, block.basis, rows))
         rest = rest - block.factor * square(block.basis, rows)
     bases = [block.basis for block in parts[:main]]
-    completed = _completed(rest, bases, [_rounded(gram) for gram in solution.grams[0][:main]])
+    completed = _completed(rest, bases, [_rounded(gram) for gram in grams[:main]])
     if completed is None or not all(map(is_semidefinite, completed)):
         return None
     own = (Summand((), basis, rows) for basis, rows in zip(bases, completed, strict=True))

@@ -1,0 +1,194 @@
+"""Gram matrices of one identity by projections, where they are too wide for an interior-point program.
+
+The matrices that satisfy the identity are an affine space, and the projection onto it is cheap: without
+multipliers the entries of each monomial change by the same amount. The projection onto the matrices that are
+positive semidefinite is an eigendecomposition. The iteration of Douglas and Rachford between the two (Lions
+and Mercier, SIAM J. Numer. Anal. 1979) comes to common matrices if there are any: for 136 monomials it takes
+some milliseconds a round, where an interior-point program factors a matrix with a row for each of their 3876
+products. Rounding takes a little of what is found, so matrices are looked for that are positive definite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod, sqrt
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg, optimize, sparse
+
+from surefoot.query.polynomial import Monomial, Polynomial
+from surefoot.solve.sos.gram import Block
+from surefoot.work.budget import Budget
+
+Floats: TypeAlias = NDArray[np.float64]
+MARGIN, LEAST = 1e-3, 1e-7  # of the largest coefficient: eigenvalues that are looked for, and that will do
+ROUNDS, LATER, LOOK = 1500, 300, 10  # after LATER rounds a tenth of the margin is looked for
+STUCK, FAR = 0.9, 1e-3  # of the distance LATER rounds ago; of the largest coefficient: it comes no nearer
+MOST_OTHERS = 6000  # entries of multipliers: a dense matrix of this width is inverted
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Split:
+    """The equations of some blocks, one row for each monomial, with what their projection needs."""
+
+    blocks: tuple[Block, ...]
+    sizes: tuple[float, ...]  # of the variables: they are divided by these
+    rows: dict[Monomial, int]
+    matrix: Any  # sparse; the columns are the entries of all blocks, those off the diagonal times sqrt(2)
+    own: Floats  # of each row: the squares of the entries of blocks without a factor, which come first
+    others: Any  # the columns of blocks with a factor
+    inverse: Floats  # of what these add to the projection
+    scales: tuple[float, ...]  # of each block: its factor is divided by this
+
+    def change(self, values: Floats, right: Floats) -> Floats:
+        """The smallest one that makes the identity hold."""
+        gap: Floats = (right - self.matrix @ values) / self.own
+        if self.others.shape[1]:
+            gap = gap - (self.others @ (self.inverse @ (self.others.T @ gap))) / self.own
+        found: Floats = self.matrix.T @ gap
+        return found
+
+    def right(self, wanted: Polynomial) -> Floats | None:
+        """The coefficients of a polynomial; None: one of them has no place."""
+        found = np.zeros(len(self.rows))
+        for monomial, value in wanted.terms.items():
+            if monomial not in self.rows:
+                return None
+            found[self.rows[monomial]] = float(value) * _size(self.sizes, monomial)
+        return found
+
+
+def split(blocks: Sequence[Block], sizes: Sequence[float]) -> Split | None:
+    """None: a product has no place in a matrix without a factor, or there are too many multipliers."""
+    rows: dict[Monomial, int] = {}
+    data: list[float] = []
+    row_of: list[int] = []
+    column_of: list[int] = []
+    begin, scales = 0, []
+    for block in blocks:
+        factor = [(m, float(c) * _size(sizes, m)) for m, c in block.factor.terms.items()]
+        scales.append(max(abs(c) for _, c in factor))
+        for column, i, j, weight in block.entries():
+            both = tuple(map(int.__add__, block.basis[i], block.basis[j]))
+            for m, value in factor:
+                monomial = tuple(map(int.__add__, both, m))
+                if block.of and monomial not in rows:
+                    return None
+                row_of.append(rows.setdefault(monomial, len(rows)))
+                column_of.append(begin + column)
+                data.append(weight * value / scales[-1])
+        begin += block.columns
+    main = sum(block.columns for block in blocks if not block.of)
+    if begin - main > MOST_OTHERS:
+        return None
+    matrix = sparse.csr_matrix((data, (row_of, column_of)), shape=(len(rows), begin))
+    own = np.asarray(matrix[:, :main].power(2).sum(axis=1)).ravel()
+    others = matrix[:, main:]
+    inner = np.eye(begin - main) + (others.T @ sparse.diags(1 / own) @ others).toarray()
+    inverse = linalg.inv(inner) if len(inner) else inner
+    return Split(tuple(blocks), tuple(sizes), rows, matrix, own, others, inverse, tuple(scales))
+
+
+def solution(known: Split, wanted: Polynomial, budget: Budget, start: Floats | None = None) -> Floats | None:
+    """Entries of positive definite matrices whose sum is nearly the polynomial; None: none were found.
+
+    `start`: of another polynomial about the same blocks, nearly the same matrices may do.
+    """
+    right = known.right(wanted)
+    if right is None or not right.any() or _hopeless(known, right):
+        return None
+    first = _numbers(known, right)
+    right = right - known.matrix @ first
+    size = float(np.abs(right).max())
+    if not size:
+        return None
+    right, first = right / size, first / size
+    values = np.zeros(len(first)) if start is None else start / size - first
+    margin, before = MARGIN, np.inf
+    if start is not None and (found := _nearest(known, values, right, first)) is not None:
+        return found * size
+    for turn in range(1, ROUNDS + 1):
+        if budget.spent():
+            return None
+        near = values + known.change(values, right)
+        inside = _positive(known.blocks, 2 * near - values + first, margin) - first
+        values = values + inside - near
+        if turn % LOOK == 0 and (found := _nearest(known, inside, right, first)) is not None:
+            return found * size
+        if turn % LATER == 0:
+            distance = float(np.linalg.norm(inside - near))
+            if distance > max(STUCK * before, FAR):
+                return None
+            before, margin = distance, margin / 10
+    return None
+
+
+def _nearest(known: Split, values: Floats, right: Floats, first: Floats) -> Floats | None:
+    """The nearest entries for which the identity holds; None: a matrix is not positive definite."""
+    found: Floats = values + known.change(values, right) + first
+    least = min(float(np.linalg.eigvalsh(gram)[0]) for gram in _grams(known.blocks, found))
+    return found if least > LEAST else None
+
+
+def _size(sizes: Sequence[float], monomial: Monomial) -> float:
+    return prod(size**exponent for size, exponent in zip(sizes, monomial, strict=True) if exponent)
+
+
+def _hopeless(known: Split, right: Floats) -> bool:
+    """Is a coefficient negative that is a single entry of a diagonal?"""
+    own = (block for block in known.blocks if not block.of)
+    squares = [known.rows[tuple(map(int.__add__, m, m))] for block in own for m in block.basis]
+    alone = np.diff(known.matrix.indptr)[squares] == 1
+    return bool(np.any(right[squares][alone] < 0))
+
+
+def _numbers(known: Split, right: Floats) -> Floats:
+    """Multipliers that are numbers, such that the rest is small: the step of a barrier hardly changes it."""
+    found = np.zeros(known.matrix.shape[1])
+    begins = np.cumsum([0, *(block.columns for block in known.blocks)])
+    single = [b for b, block in zip(begins, known.blocks, strict=False) if block.of and block.columns == 1]
+    if single:
+        columns = known.matrix[:, single].toarray()
+        weights, rest = optimize.nnls(columns, right)
+        if rest < np.linalg.norm(right) / 4:
+            found[single] = weights
+    return found
+
+
+def matrices(known: Split, values: Floats) -> tuple[Floats, ...]:
+    """Of each block, from its entries."""
+    found = []
+    for block, gram, scale in zip(known.blocks, _grams(known.blocks, values), known.scales, strict=True):
+        sizes = np.array([_size(known.sizes, m) for m in block.basis])
+        found.append(gram / np.outer(sizes, sizes) / scale)
+    return tuple(found)
+
+
+def _grams(blocks: Sequence[Block], values: Floats) -> list[Floats]:
+    found, begin = [], 0
+    for block in blocks:
+        side = len(block.basis)
+        columns, rows = np.tril_indices(side)  # the upper triangle, column by column
+        gram = np.zeros((side, side))
+        gram[rows, columns] = values[begin : begin + block.columns] / sqrt(2.0)
+        found.append(gram + gram.T + np.diag(np.diag(gram) * (sqrt(2.0) - 2.0)))
+        begin += block.columns
+    return found
+
+
+def _values(gram: Floats) -> Floats:
+    columns, rows = np.tril_indices(len(gram))
+    found: Floats = gram[rows, columns] * np.where(rows == columns, 1.0, sqrt(2.0))
+    return found
+
+
+def _positive(blocks: Sequence[Block], values: Floats, margin: float) -> Floats:
+    """The nearest matrices with eigenvalues that are at least the margin."""
+    found = []
+    for gram in _grams(blocks, values):
+        several, vectors = np.linalg.eigh(gram)
+        found.append(_values((vectors * np.maximum(several, margin)) @ vectors.T))
+    return np.concatenate(found)
