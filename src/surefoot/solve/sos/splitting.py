@@ -25,8 +25,8 @@ from surefoot.work.budget import Budget
 
 Floats: TypeAlias = NDArray[np.float64]
 MARGIN, LEAST = 1e-3, 1e-7  # of the largest coefficient: eigenvalues that are looked for, and that will do
-ROUNDS, LATER, LOOK = 1500, 300, 10  # after LATER rounds a tenth of the margin is looked for
-STUCK, FAR = 0.9, 1e-3  # of the distance LATER rounds ago; of the largest coefficient: it comes no nearer
+RELAXED, ROUNDS, LATER, LOOK = 1.6, 1500, 100, 10  # how far a round goes; how many, and when is looked
+STUCK = 0.8  # of the distance LATER rounds ago: it hardly comes nearer
 MOST_OTHERS = 6000  # entries of multipliers: a dense matrix of this width is inverted
 
 
@@ -107,7 +107,7 @@ def solution(known: Split, wanted: Polynomial, budget: Budget, start: Floats | N
         return None
     right, first = right / size, first / size
     values = np.zeros(len(first)) if start is None else start / size - first
-    margin, before = MARGIN, np.inf
+    margin, before, sides = MARGIN, np.inf, sum(len(block.basis) for block in known.blocks)
     if start is not None and (found := _nearest(known, values, right, first)) is not None:
         return found * size
     for turn in range(1, ROUNDS + 1):
@@ -115,14 +115,16 @@ def solution(known: Split, wanted: Polynomial, budget: Budget, start: Floats | N
             return None
         near = values + known.change(values, right)
         inside = _positive(known.blocks, 2 * near - values + first, margin) - first
-        values = values + inside - near
+        values = values + RELAXED * (inside - near)
         if turn % LOOK == 0 and (found := _nearest(known, inside, right, first)) is not None:
             return found * size
         if turn % LATER == 0:
             distance = float(np.linalg.norm(inside - near))
-            if distance > max(STUCK * before, FAR):
-                return None
-            before, margin = distance, margin / 10
+            if distance > STUCK * before:
+                if margin < LEAST or distance > 2 * margin * sqrt(sides):  # more than the margin is missing
+                    return None
+                margin /= 10
+            before = distance
     return None
 
 

@@ -49,7 +49,11 @@ class Wide:
             self._split[key] = split(parts, sizes(self.constraints, len(parts[0].basis[0])))
         if (known := self._split[key]) is None:
             return None
-        values = solution(known, wanted, budget, self._last.get(key))
+        values = None
+        if key in self._last:
+            values = solution(known, wanted, budget, self._last[key])
+        if values is None:
+            values = solution(known, wanted, budget)
         if values is None:
             return None
         self._last[key] = values
