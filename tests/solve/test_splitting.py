@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from surefoot.query.polynomial import Polynomial, constant, monomials, variable
-from surefoot.solve.sos.exact import Summand, blocks, is_semidefinite, square
+from surefoot.solve.sos.exact import Summand, blocks, is_semidefinite, prove, square
+from surefoot.solve.sos.slight import slight
 from surefoot.solve.sos.splitting import matrices, solution, split
 from surefoot.solve.sos.wide import Wide, sizes
 from surefoot.work.budget import Budget
@@ -124,3 +125,21 @@ def test_sizes_of_variables_change_nothing() -> None:
     for gram in matrices(known, values):
         scale = np.diag(1 / np.sqrt(np.diag(gram)))
         assert np.linalg.eigvalsh(scale @ gram @ scale)[0] > 0
+
+
+def test_a_slow_step_of_a_barrier_is_proved_by_a_program() -> None:
+    """What the squares have to be is a millionth of the barrier, less than what a program calls zero."""
+    size = 2
+    barrier = Polynomial(
+        {(4, 0): ONE, (2, 2): ONE, (0, 4): ONE, (2, 0): 2 * ONE, (1, 1): ONE, (0, 2): ONE, (0, 0): -3 * ONE}
+    )
+    slower = [variable(i, size).times(1 - Fraction(1, 10**6)) for i in range(size)]
+    wanted = -barrier.replaced(slower, size)
+    found = prove(wanted, [-barrier], [(0,)], range(size), budget())
+    assert found is not None
+    assert total(found, [-barrier], size) == wanted
+    parts = blocks(4, [-barrier], [(0,)], range(size), [wanted], "sos")
+    assert slight(wanted, parts, budget()) is not None
+    assert slight(constant(1, size), parts, budget()) is None  # nothing to take out
+    assert slight(wanted, [p for p in parts if not p.of], budget()) is None
+    assert prove(-barrier, [-wanted], [(0,)], range(size), budget()) is None  # the other way round: not true

@@ -18,6 +18,7 @@ from surefoot.query.polynomial import Monomial, Polynomial, constant, monomials
 from surefoot.solve.sos.gram import Block, Squares, in_pairs
 from surefoot.solve.sos.newton import hull_of, within
 from surefoot.solve.sos.program import Identity, solve
+from surefoot.solve.sos.slight import slight
 from surefoot.solve.sos.symmetry import occurring_parities, together
 from surefoot.work.budget import Budget
 
@@ -78,7 +79,10 @@ def prove(
     highest = max(p.degree for p in (wanted, *constraints)) if degree is None else degree
     parts = blocks(highest + highest % 2, constraints, products, variables, [wanted], squares)
     solution = solve([Identity(wanted, {}, tuple(parts))], 0, budget)
-    return None if solution is None else exactly(wanted, parts, solution.grams[0])
+    found = None if solution is None else exactly(wanted, parts, solution.grams[0])
+    if found is not None or (other := slight(wanted, parts, budget)) is None:
+        return found
+    return exactly(wanted, *other)
 
 
 def exactly(
