@@ -68,24 +68,28 @@ class Rays:
     def _farthest(self, states: Floats) -> tuple[Floats, Floats]:
         """Of many variables rays come near no corner: from their ends on uphill, within the set."""
         values = halved(self.barrier)
-        least = float(evaluated(self.barrier, self.centres).min())
-        within = {
-            "type": "ineq",
-            "fun": lambda x: values((x * self.units)[None, :])[0] / least,
-            "jac": lambda x: values.slopes(x * self.units) * self.units / least,
-        }
+        deepest = float(evaluated(self.barrier, self.centres).min())
+
+        def depth(x: Floats) -> float:
+            return float(values((x * self.units)[None, :])[0]) / deepest
+
+        def slopes(x: Floats) -> Floats:
+            return values.slopes(x * self.units) * self.units / deepest
+
         found: list[Floats] = []
-        for index in range(len(self.units)):
-            for sign in (1.0, -1.0):
-                first, slope = states[np.argmax(sign * states[:, index])], np.zeros(len(self.units))
-                slope[index] = -sign
-                best = optimize.minimize(
-                    lambda x, slope=slope: slope @ x, first / self.units, jac=lambda _, slope=slope: slope,
-                    method="SLSQP", constraints=[within], options={"maxiter": 60},
-                )  # fmt: skip
-                state = best.x * self.units
-                is_inside = np.all(np.isfinite(state)) and within["fun"](best.x) > -NEAR
-                found += [first, state if is_inside else first]
+        for row in np.vstack([np.eye(len(self.units)), -np.eye(len(self.units))]):
+            first = states[np.argmax(states @ row)]
+            best = optimize.minimize(
+                lambda x, row=row: -row @ x,
+                first / self.units,
+                jac=lambda _, row=row: -row,
+                method="SLSQP",
+                constraints=[{"type": "ineq", "fun": depth, "jac": slopes}],
+                options={"maxiter": 60},
+            ).x
+            found += (
+                [first, best * self.units] if np.isfinite(best).all() and depth(best) > -NEAR else [first]
+            )
         return np.min(found, axis=0), np.max(found, axis=0)
 
 
