@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import floor
+from math import lcm
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from surefoot.work.budget import Budget
 
 Rows = tuple[tuple[Fraction, ...], ...]  # of a symmetric matrix, up to the diagonal
 BITS = 40  # of a rounded entry, behind the point
+MOST_ELIMINATED = 100  # width: the numbers of wider matrices grow for hours
 LENGTH = 100  # bits of the largest entry of a matrix that is eliminated in integers
 
 
@@ -114,12 +115,15 @@ def _rounded(gram: NDArray[np.float64]) -> Rows:
 
 
 def square(basis: Sequence[Monomial], rows: Rows) -> Polynomial:
-    found: dict[Monomial, Fraction] = {}
+    """basis' rows basis; over a common denominator, since integers are added more quickly than fractions."""
+    common = lcm(*(entry.denominator for row in rows for entry in row))
+    found: dict[Monomial, int] = {}
     for i, row in enumerate(rows):
         for j, entry in enumerate(row):
             both = tuple(map(int.__add__, basis[i], basis[j]))
-            found[both] = found.get(both, Fraction(0)) + (entry if i == j else 2 * entry)
-    return Polynomial({m: c for m, c in found.items() if c})
+            whole = entry.numerator * (common // entry.denominator)
+            found[both] = found.get(both, 0) + (whole if i == j else 2 * whole)
+    return Polynomial({m: Fraction(c, common) for m, c in found.items() if c})
 
 
 def _completed(
@@ -138,15 +142,15 @@ def _completed(
         if monomial not in places:
             return None
         shares = places[monomial]
-        count = sum(1 if i == j else 2 for _, i, j in shares)
+        share = value / sum(1 if i == j else 2 for _, i, j in shares)
         for k, i, j in shares:
-            matrices[k][i][j] += value / count
+            matrices[k][i][j] += share
     return [tuple(tuple(row) for row in matrix) for matrix in matrices]
 
 
 def is_semidefinite(rows: Rows) -> bool:
     """In integers of a fixed length, and where these are too short by elimination in rational numbers."""
-    return _surely(rows) or _eliminated(rows)
+    return _surely(rows) or (len(rows) <= MOST_ELIMINATED and _eliminated(rows))
 
 
 def _surely(rows: Rows) -> bool:
@@ -156,9 +160,10 @@ def _surely(rows: Rows) -> bool:
     if largest <= 0:
         return False
     side, unit = len(rows), Fraction(2) ** (largest.denominator.bit_length() - largest.numerator.bit_length())
-    unit *= 2**LENGTH
-    matrix = [[floor(entry * unit) - (side if i == j else 0) for j, entry in enumerate(row)]
-              for i, row in enumerate(rows)]  # fmt: skip
+    above, below = (unit * 2**LENGTH).as_integer_ratio()
+    matrix = [[above * entry.numerator // (below * entry.denominator) for entry in row] for row in rows]
+    for i, row in enumerate(matrix):
+        row[i] -= side
     for k in range(side):
         pivot = matrix[k][k]
         if pivot <= 0:
