@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,7 @@ def test_a_true_one_is_proved_by_projections(
     assert code == 0, out
     assert run(["certify", str(tmp_path / "proof.json")]) == 0
     data = {"barriers_le_0": ["x1**2 + x2**2 - 9"], "program": [["-x1 + 0.5*x2"]]}
-    assert outcome(capsys, tmp_path, data)[0] == 1
+    assert outcome(capsys, tmp_path, data, "--timeout", "1")[0] == 1
 
 
 @pytest.mark.parametrize(
@@ -195,3 +196,38 @@ def test_the_published_false_ones_are_refuted(
     assert float(value(barrier, state)) == pytest.approx(published["B_now"])
     assert found.after is not None
     assert float(found.after) == pytest.approx(published["B_next"])
+
+
+def test_one_of_ten_variables_is_proved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Matrices of 66 monomials: a chain in which each variable follows the one before it."""
+    names = [f"x{i}" for i in range(1, 11)]
+    box = " and ".join(f"-0.5 <= {n} <= 0.5" for n in names)
+    bad = " or ".join(f"{n} > 2 or {n} < -2" for n in names)
+    flow = [f'{b} = "{a} - 2 * {b}"' for a, b in pairwise(names)]
+    lines = [
+        'name = "chain"',
+        'arithmetic = "float64"',
+        f'initial = "{box}"',
+        "[variables]",
+        *(f'{n} = "real"' for n in names),
+        "[controls]",
+        'u = "[-5, 5]"',
+        "[flow]",
+        "step = 0.02",
+        'method = "euler"',
+        "[flow.derivatives]",
+        'x1 = "-x1 + u"',
+        *flow,
+        "[[edges]]",
+        "[properties]",
+        f'stays = "never {bad}"',
+    ]
+    (tmp_path / "chain.toml").write_text("\n".join(lines))
+    barrier = " + ".join([*(f"{n}**2 + 0.25*{n}**4" for n in names), "0.1*x1*x2*x3", "0.1*x4**2*x5**2"])
+    data = {"barriers_le_0": [f"{barrier} - 3"], "program": [["-x1"]]}
+    (tmp_path / "theirs.json").write_text(json.dumps(data))
+    arguments = [str(tmp_path / "theirs.json"), "--problem", str(tmp_path / "chain.toml"), "--timeout", "200"]
+    code = run(["certify", *arguments, "--quiet", "--certificate", str(tmp_path / "proof.json")])
+    out = capsys.readouterr().out
+    assert code == 0, out
+    assert "as stated (exact numbers, controls without limits): accepted" in out

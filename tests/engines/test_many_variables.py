@@ -10,6 +10,7 @@ from surefoot.engines.barrier import sampled
 from surefoot.engines.barrier.attack import Rays
 from surefoot.engines.barrier.sampled import evaluated, halved
 from surefoot.query.polynomial import Polynomial, monomials
+from surefoot.work.budget import Budget
 
 SIZE = 8
 
@@ -45,7 +46,7 @@ def test_the_box_around_a_set_of_many_variables() -> None:
             monomial = tuple(int(k == i) + int(k == j) for k in range(SIZE))
             terms[monomial] = Fraction(float(matrix[i, j])) * (1 if i == j else 2)
     barrier = Polynomial({m: c for m, c in terms.items() if c})
-    low, high = Rays(barrier, np.zeros((1, SIZE)), np.ones(SIZE)).hull()
+    low, high = Rays(barrier, np.zeros((1, SIZE)), np.ones(SIZE)).hull(Budget(60, 0, lambda _: None))
     known = np.sqrt(np.diag(np.linalg.inv(matrix)))
     assert np.allclose(high, known, rtol=1e-3)
     assert np.allclose(low, -known, rtol=1e-3)

@@ -57,15 +57,15 @@ class Rays:
     def at(self, lengths: Floats, origins: Floats, towards: Floats) -> Floats:
         return origins + lengths[:, None] * towards * self.units
 
-    def hull(self) -> tuple[Floats, Floats]:
+    def hull(self, budget: Budget) -> tuple[Floats, Floats]:
         """The box around all ends of many rays."""
         generator, size = np.random.default_rng(0), len(self.units)
         towards = np.vstack([directions(4 * RAYS, size, generator), np.eye(size), -np.eye(size)])
         origins = self.centres[generator.integers(0, len(self.centres), len(towards))]
         states = self.at(self.lengths(origins, towards), origins, towards)
-        return self._farthest(states) if size > FEW else (states.min(axis=0), states.max(axis=0))
+        return self._farthest(states, budget) if size > FEW else (states.min(axis=0), states.max(axis=0))
 
-    def _farthest(self, states: Floats) -> tuple[Floats, Floats]:
+    def _farthest(self, states: Floats, budget: Budget) -> tuple[Floats, Floats]:
         """Of many variables rays come near no corner: from their ends on uphill, within the set."""
         values = halved(self.barrier)
         deepest = float(evaluated(self.barrier, self.centres).min())
@@ -76,8 +76,10 @@ class Rays:
         def slopes(x: Floats) -> Floats:
             return values.slopes(x * self.units) * self.units / deepest
 
-        found: list[Floats] = []
+        found = [states.min(axis=0), states.max(axis=0)]
         for row in np.vstack([np.eye(len(self.units)), -np.eye(len(self.units))]):
+            if budget.spent():
+                break
             first = states[np.argmax(states @ row)]
             best = optimize.minimize(
                 lambda x, row=row: -row @ x,
@@ -87,9 +89,8 @@ class Rays:
                 constraints=[{"type": "ineq", "fun": depth, "jac": slopes}],
                 options={"maxiter": 60},
             ).x
-            found += (
-                [first, best * self.units] if np.isfinite(best).all() and depth(best) > -NEAR else [first]
-            )
+            if np.isfinite(best).all() and depth(best) > -NEAR:
+                found.append(best * self.units)
         return np.min(found, axis=0), np.max(found, axis=0)
 
 

@@ -101,13 +101,13 @@ def too_large(system: System, given: Given) -> bool:
     return monomials_of(system, given) > LARGEST
 
 
-def boxes(system: System, given: Given, region: Rays) -> Iterator[Box]:
+def boxes(system: System, given: Given, region: Rays, budget: Budget) -> Iterator[Box]:
     """Boxes around the set, as far as rays tell, and the starts; in doubles.
 
     Where proofs are wide, within the limits of the variables if the set is: then no unsafe state is in the
     box, and two proofs for each variable that has limits are not needed.
     """
-    hull = zip(*region.hull(), system.initial, strict=True)
+    hull = zip(*region.hull(budget), system.initial, strict=True)
     sides = [(min(Fraction(float(a)), low), max(Fraction(float(b)), high)) for a, b, (low, high) in hull]
     limits = inner_limits(system) if monomials_of(system, given) > WIDE else [(None, None)] * len(sides)
     for factor in WIDER:

@@ -238,7 +238,7 @@ class _Case:
     def _best(self, rule: Given, region: Rays, answers: dict[str, Answer]) -> Proofs:
         """In the first box in which everything is proved that is not refuted."""
         best: Proofs | None = None
-        for domain in boxes(self.system, rule, region):
+        for domain in boxes(self.system, rule, region, self.budget):
             found = proofs(self.system, rule, domain, len(self.rules) > 1, self.budget)
             if best is None or found.count() > best.count():
                 best = found
