@@ -6,9 +6,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from surefoot.engines.barrier import sampled
+from surefoot.engines.barrier import attack, sampled
 from surefoot.engines.barrier.attack import Rays
-from surefoot.engines.barrier.sampled import evaluated, halved
+from surefoot.engines.barrier.sampled import Floats, evaluated, halved
 from surefoot.query.polynomial import Polynomial, monomials
 from surefoot.work.budget import Budget
 
@@ -50,3 +50,24 @@ def test_the_box_around_a_set_of_many_variables() -> None:
     known = np.sqrt(np.diag(np.linalg.inv(matrix)))
     assert np.allclose(high, known, rtol=1e-3)
     assert np.allclose(low, -known, rtol=1e-3)
+
+
+def cap(above: Floats) -> attack.Score:
+    return lambda x, _: x @ above[:-1] + above[-1]
+
+
+def test_uphill_within_the_set() -> None:
+    """A cap of the ball is found from inside; what is beyond its edge is not."""
+    ball = Polynomial(
+        {(0,) * SIZE: Fraction(-1)}
+        | {tuple(2 * (i == k) for k in range(SIZE)): Fraction(1) for i in range(SIZE)}
+    )
+    region = Rays(ball, np.zeros((1, SIZE)), np.linspace(0.5, 2, SIZE))
+    row = np.ones(SIZE) / np.sqrt(SIZE)
+    states, drawn = np.full((2, SIZE), 0.1) * np.array([[1.0], [-1.0]]), np.zeros((2, 0))
+    for height, reached in ((0.9999, 2), (1.0001, 0)):
+        above = np.append(row, -height)
+        found = attack.uphill(region, cap(above), states, drawn, Budget(60, 0, print))
+        assert len(found) == reached
+        assert all(evaluated(ball, x[None, :])[0] <= 0 for x, _ in found)
+    assert attack.uphill(region, cap(np.append(row, 0.0)), states, drawn, Budget(0, 0, print)) == []

@@ -19,8 +19,11 @@ from surefoot.query.polynomial import Polynomial
 from surefoot.work.budget import Budget
 
 Score = Callable[[Floats, Floats], Floats]  # of states and disturbances, one in each row
+Height = Callable[[Floats], float]  # of one state
+Slopes = Callable[[Floats], Floats]
+Climb = Callable[[Floats, Height, Slopes], Floats | None]
 RAYS, KEPT, ROUNDS, RUN = 512, 32, 40, 600
-FEW, NEAR = 6, 1e-6  # variables that rays are enough for; of what B is at its deepest
+FEW, CLIMBED, NEAR = 6, 6, 1e-6  # variables that rays are enough for; states; of what B is at its deepest
 WIDEST = 1e6  # times the starts: a ray that goes on so far is cut there
 
 
@@ -67,31 +70,40 @@ class Rays:
 
     def _farthest(self, states: Floats, budget: Budget) -> tuple[Floats, Floats]:
         """Of many variables rays come near no corner: from their ends on uphill, within the set."""
+        climb, found = self.climbing(), [states.min(axis=0), states.max(axis=0)]
+
+        def end(row: Floats) -> Floats | None:
+            return climb(states[np.argmax(states @ row)], lambda x: float(row @ x), lambda _: row)
+
+        for row in np.vstack([np.eye(len(self.units)), -np.eye(len(self.units))]):
+            if budget.spent():
+                break
+            found += [] if (best := end(row)) is None else [best]
+        return np.min(found, axis=0), np.max(found, axis=0)
+
+    def climbing(self) -> Climb:
+        """From a state uphill, within the set; None: that led nowhere."""
         values = halved(self.barrier)
         deepest = float(evaluated(self.barrier, self.centres).min())
 
         def depth(x: Floats) -> float:
-            return float(values((x * self.units)[None, :])[0]) / deepest
+            return float(values((x * self.units)[None, :])[0]) / deepest - NEAR
 
         def slopes(x: Floats) -> Floats:
             return values.slopes(x * self.units) * self.units / deepest
 
-        found = [states.min(axis=0), states.max(axis=0)]
-        for row in np.vstack([np.eye(len(self.units)), -np.eye(len(self.units))]):
-            if budget.spent():
-                break
-            first = states[np.argmax(states @ row)]
-            best = optimize.minimize(
-                lambda x, row=row: -row @ x,
+        def climb(first: Floats, height: Height, rise: Slopes) -> Floats | None:
+            best: Floats = optimize.minimize(
+                lambda x: -height(x * self.units),
                 first / self.units,
-                jac=lambda _, row=row: -row,
+                jac=lambda x: -rise(x * self.units) * self.units,
                 method="SLSQP",
                 constraints=[{"type": "ineq", "fun": depth, "jac": slopes}],
                 options={"maxiter": 60},
             ).x
-            if np.isfinite(best).all() and depth(best) > -NEAR:
-                found.append(best * self.units)
-        return np.min(found, axis=0), np.max(found, axis=0)
+            return best * self.units if np.isfinite(best).all() and depth(best) > -NEAR else None
+
+        return climb
 
 
 def rays(system: System, then: Sequence[Term], barrier: Polynomial) -> Rays | None:
@@ -146,7 +158,29 @@ def inside(system: System, region: Rays, score: Score, budget: Budget) -> list[t
         origins = best[3][parents]
         shares = np.where(keep, best[5][parents], _shares(len(parents), generator))
         drawn = np.where(keep[:, None], best[2][parents], moving.drawn(len(parents), generator))
-    return [(x, d) for value, x, d in zip(best[0], best[1], best[2], strict=True) if value >= 0]
+    found = [(x, d) for value, x, d in zip(best[0], best[1], best[2], strict=True) if value >= 0]
+    return found or (uphill(region, score, best[1][:CLIMBED], best[2], budget) if size > FEW else [])
+
+
+def uphill(
+    region: Rays, score: Score, states: Floats, drawn: Floats, budget: Budget
+) -> list[tuple[Floats, Floats]]:
+    """From the best states with slopes of the score, which are differences."""
+    climb, steps, found = region.climbing(), np.diag(region.units * 1e-6), []
+    for first, chosen in zip(states, drawn, strict=False):
+        if budget.spent():
+            break
+
+        def scores(x: Floats, chosen: Floats = chosen) -> Floats:
+            return np.nan_to_num(score(x, np.repeat(chosen[None, :], len(x), axis=0)), nan=-1e300)
+
+        def rise(x: Floats) -> Floats:
+            return (scores(x + steps) - scores(x - steps)) / (2 * np.diag(steps))
+
+        best = climb(first, lambda x: float(scores(x[None, :])[0]), rise)
+        if best is not None and scores(best[None, :])[0] >= 0:
+            found.append((best, chosen))
+    return found
 
 
 def _shares(count: int, generator: np.random.Generator) -> Floats:
