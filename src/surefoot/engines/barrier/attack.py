@@ -7,7 +7,7 @@ Nothing is decided here: who asks evaluates what is found in exact numbers.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from scipy import optimize
@@ -34,6 +34,7 @@ class Rays:
     barrier: Polynomial
     centres: Floats
     units: Floats
+    _known: list[Floats] = field(default_factory=list)
 
     def lengths(self, origins: Floats, towards: Floats) -> Floats:
         """How far the edge of the set is in each direction."""
@@ -62,24 +63,32 @@ class Rays:
 
     def hull(self, budget: Budget) -> tuple[Floats, Floats]:
         """The box around all ends of many rays."""
+        states = self._ends()
+        if len(self.units) > FEW:
+            states = np.vstack([states, self.extremes(budget)])
+        return states.min(axis=0), states.max(axis=0)
+
+    def _ends(self) -> Floats:
         generator, size = np.random.default_rng(0), len(self.units)
         towards = np.vstack([directions(4 * RAYS, size, generator), np.eye(size), -np.eye(size)])
         origins = self.centres[generator.integers(0, len(self.centres), len(towards))]
-        states = self.at(self.lengths(origins, towards), origins, towards)
-        return self._farthest(states, budget) if size > FEW else (states.min(axis=0), states.max(axis=0))
+        return self.at(self.lengths(origins, towards), origins, towards)
 
-    def _farthest(self, states: Floats, budget: Budget) -> tuple[Floats, Floats]:
-        """Of many variables rays come near no corner: from their ends on uphill, within the set."""
-        climb, found = self.climbing(), [states.min(axis=0), states.max(axis=0)]
+    def extremes(self, budget: Budget) -> Floats:
+        """The farthest states in each variable: where there are many, rays come near no corner, but uphill
+        from their ends there is one."""
+        if not self._known:
+            climb, states, found = self.climbing(), self._ends(), list[Floats]()
 
-        def end(row: Floats) -> Floats | None:
-            return climb(states[np.argmax(states @ row)], lambda x: float(row @ x), lambda _: row)
+            def end(row: Floats) -> Floats | None:
+                return climb(states[np.argmax(states @ row)], lambda x: float(row @ x), lambda _: row)
 
-        for row in np.vstack([np.eye(len(self.units)), -np.eye(len(self.units))]):
-            if budget.spent():
-                break
-            found += [] if (best := end(row)) is None else [best]
-        return np.min(found, axis=0), np.max(found, axis=0)
+            for row in np.vstack([np.eye(len(self.units)), -np.eye(len(self.units))]):
+                if budget.spent():
+                    break
+                found += [] if (best := end(row)) is None else [best]
+            self._known.append(np.array(found).reshape(-1, len(self.units)))
+        return self._known[0]
 
     def climbing(self) -> Climb:
         """From a state uphill, within the set; None: that led nowhere."""
@@ -159,7 +168,12 @@ def inside(system: System, region: Rays, score: Score, budget: Budget) -> list[t
         shares = np.where(keep, best[5][parents], _shares(len(parents), generator))
         drawn = np.where(keep[:, None], best[2][parents], moving.drawn(len(parents), generator))
     found = [(x, d) for value, x, d in zip(best[0], best[1], best[2], strict=True) if value >= 0]
-    return found or (uphill(region, score, best[1][:CLIMBED], best[2], budget) if size > FEW else [])
+    if found or size <= FEW:
+        return found
+    far = region.extremes(budget)
+    states, drawn = np.vstack([far, best[1]]), np.vstack([moving.drawn(len(far), generator), best[2]])
+    order = np.argsort(-np.nan_to_num(score(states, drawn), nan=-np.inf))[:CLIMBED]
+    return uphill(region, score, states[order], drawn[order], budget)
 
 
 def uphill(
