@@ -25,7 +25,7 @@ proposed, applied: {controls}
 intervened
   0  the proposed controls, clipped to their ends, are applied
   1  they are not seen to lead into a safe set, or are no numbers: the program decides
-  2  the state is in no safe set, nothing is promised: the rule whose set is nearest (smallest barrier)
+  2  the same, and the state is in no safe set, nothing is promised: the nearest rule (smallest barrier)
      decides; if a value of the state is no finite number, or nothing finite is computed, the controls are
      {rest}
 

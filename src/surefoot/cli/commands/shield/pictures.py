@@ -11,6 +11,7 @@ from surefoot.cli.commands.shield.made import Made, make, shapes_for
 from surefoot.cli.commands.shield.words import told
 from surefoot.cli.engine_options import build_engines
 from surefoot.cli.output import write_file
+from surefoot.engines.shield.campaign.plant import covered_boxes
 from surefoot.errors import InvalidProblem
 from surefoot.report.found_page import preformatted
 from surefoot.report.region import Scene, certified_scene, region_page, runs_of, scene_of
@@ -24,11 +25,7 @@ from surefoot.work.budget import Budget
 def made_scene(made: Made, title: str, seed: int) -> Scene:
     """The sets of a synthesis and runs from the starts that they cover."""
     branches = made.found.branches
-    covered = [
-        tuple((Fraction(low), Fraction(high)) for low, high in box)
-        for branch in branches
-        for box in branch.set.proof["covers"]
-    ]
+    covered = [tuple(box) for box in covered_boxes([b.set.proof for b in branches], made.system.initial)]
     drawn = discretise(in_time(made.problem, "steps", "rk4"))[0] if made.system.motion else made.problem
     runs, proposed = runs_of(drawn, made.system, covered, seed) if branches else ((), "")
     sets = [(b.set.domain, b.set.barrier, b.then) for b in branches]
