@@ -80,13 +80,14 @@ class _Work:
     def push(self) -> None:
         """Stronger rules for the same sets, where they leave fewer interventions."""
         for index, branch in enumerate(self.branches):
-            for other in stronger(self.system, branch, self.known[index], self.moving, self.budget):
-                tried = (*self.branches[:index], other, *self.branches[index + 1 :])
-                shield = pieces(self.system, tried)
-                now = self._simulated(shield)
-                if now.count <= BETTER * self.seen.count and not self.budget.spent():
-                    self.branches, self.known, self.seen = tried, shield, now
-                break
+            other = next(stronger(self.system, branch, self.known[index], self.moving, self.budget), None)
+            if other is None:
+                continue
+            tried = (*self.branches[:index], other, *self.branches[index + 1 :])
+            shield = pieces(self.system, tried)
+            now = self._simulated(shield)
+            if now.count <= BETTER * self.seen.count and not self.budget.spent():
+                self.branches, self.known, self.seen = tried, shield, now
 
     def add(self) -> None:
         """Branches before the others, one after the other."""
