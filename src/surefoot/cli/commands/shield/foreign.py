@@ -232,7 +232,7 @@ class _Case:
             why = f"the checker does not accept the proof: {verdict.reason}"
             answers |= {c: Answer("unknown", why) for c in CONDITIONS}
             return None
-        answers |= {c: Answer("proved") for c in CONDITIONS}
+        answers |= {c: Answer("proved", "for the part of each set in its box") for c in CONDITIONS}
         return certificate
 
     def _best(self, rule: Given, region: Rays, answers: dict[str, Answer]) -> Proofs:
