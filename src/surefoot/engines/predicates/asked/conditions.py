@@ -6,7 +6,8 @@ they are. A cube that contradicts itself at sight is dropped.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from math import floor
@@ -20,6 +21,7 @@ from surefoot.engines.predicates.asked.cubes import (
     cube_of,
     impossible,
     joined,
+    named,
     normal_atom,
     span,
     whole_names,
@@ -37,11 +39,24 @@ MOST_QUOTIENTS = 64  # of a division
 Cases: TypeAlias = list[tuple[Formula, Linear]]
 
 UNHURRIED = Budget()
+NOTHING: Set[str] = frozenset()
 
 
-def cubes(condition: Term, kinds: Kinds, clock: Budget = UNHURRIED) -> tuple[Cube, ...]:
-    """The alternatives of a condition over scalars; raises `OutOfTime`."""
-    return of_formula(sharpen(formula(condition, kinds), whole_names(kinds)), kinds, clock)
+def cubes(
+    condition: Term,
+    kinds: Kinds,
+    clock: Budget = UNHURRIED,
+    *,
+    undivided: Set[str] = NOTHING,
+    most: int = MOST,
+) -> tuple[Cube, ...]:
+    """The alternatives of a condition over scalars, multiplied out.
+
+    A disjunction that mentions an `undivided` name stays a clause. Raises `OutOfTime`, and `Unsupported` if
+    there are more than `most`.
+    """
+    whole = sharpen(formula(condition, kinds), whole_names(kinds))
+    return of_formula(whole, kinds, clock, undivided=undivided, most=most)
 
 
 def formula(term: Term, kinds: Kinds, positive: bool = True) -> Formula:
@@ -190,41 +205,47 @@ def _extreme(first: Cases, second: Cases, least: bool, matching: bool = False) -
     return [(c, v) for c, v in found if c != AnyOf()]
 
 
-def of_formula(whole: Formula, kinds: Kinds, clock: Budget = UNHURRIED) -> tuple[Cube, ...]:
-    """Multiplied out: the disjunction with the fewest alternatives that a cube leaves is taken first.
-
-    Raises `OutOfTime`.
-    """
+def of_formula(
+    whole: Formula,
+    kinds: Kinds,
+    clock: Budget = UNHURRIED,
+    *,
+    undivided: Set[str] = NOTHING,
+    most: int = MOST,
+) -> tuple[Cube, ...]:
+    """See `cubes`. The disjunction with the fewest alternatives that a cube leaves is taken first."""
     found: list[Cube] = []
-    waiting: list[tuple[tuple[Formula, ...], Cube]] = [((whole,), EVERYTHING)]
+    waiting: list[tuple[Formula, Cube]] = [(whole, EVERYTHING)]
     tried = 0
     while waiting:
         tried += 1
-        if len(found) > MOST:
+        if len(found) > most:
             raise Unsupported("a condition has too many cases for predicate abstraction")
         if tried > FEW and clock.spent():
             raise OutOfTime
-        left = _propagated(*waiting.pop(), kinds)
-        if left is None:
+        cube = within(*waiting.pop(), kinds)
+        if cube is None:
             continue
-        several, cube = left
-        if not several:
+        several = [c for c in cube.clauses if not undivided or undivided.isdisjoint(named(c))]
+        if several:
+            waiting += reversed(divided(cube, min(several, key=lambda c: len(c.parts))))
+        else:
             found.append(cube)
-            continue
-        first = min(several, key=lambda s: len(s.parts))
-        others = tuple(s for s in several if s is not first)
-        waiting += [((*others, part), cube) for part in reversed(first.parts)]
     return tuple(found)
 
 
-def _propagated(
-    parts: tuple[Formula, ...], cube: Cube, kinds: Kinds
-) -> tuple[tuple[AnyOf, ...], Cube] | None:
-    """The cube with all that holds in it, and disjunctions of several alternatives each; None: nothing does.
+def divided(cube: Cube, clause: AnyOf) -> list[tuple[Formula, Cube]]:
+    """The parts of one of its clauses, each with the cube in which it is to hold."""
+    rest = replace(cube, clauses=tuple(c for c in cube.clauses if c is not clause))
+    return [(part, rest) for part in clause.parts]
+
+
+def within(condition: Formula, cube: Cube, kinds: Kinds) -> Cube | None:
+    """The cube where the condition holds: with clauses of several alternatives each; None: nowhere.
 
     An alternative that the box of the cube excludes is left out; where one always holds nothing is said.
     """
-    todo, several, seen = list(reversed(parts)), list[AnyOf](), cube
+    todo, several, seen = [condition], list(cube.clauses), cube
     while True:
         while todo:
             match todo.pop():
@@ -239,7 +260,7 @@ def _propagated(
                     several.append(disjunction)
         kept: list[AnyOf] = []
         for disjunction in several:
-            if any(isinstance(p, Atom) and _always(p, cube, kinds) for p in disjunction.parts):
+            if _always(disjunction, cube, kinds):
                 continue
             left = tuple(p for p in disjunction.parts if _fits(p, cube, kinds))
             if not left:
@@ -250,7 +271,7 @@ def _propagated(
                 kept.append(disjunction if len(left) == len(disjunction.parts) else AnyOf(left))
         several = kept
         if not todo and seen.box == cube.box:
-            return tuple(several), cube
+            return replace(cube, clauses=tuple(several))
         seen = cube
 
 
@@ -265,13 +286,15 @@ def _fits(part: Formula, cube: Cube, kinds: Kinds) -> bool:
             return not impossible(part, cube, kinds)
 
 
-def _always(atom: Atom, cube: Cube, kinds: Kinds) -> bool:
-    """Does every point of the box satisfy this comparison?"""
-    low, high = span(atom.linear, cube, kinds)
-    match atom.relation:
-        case Relation.LE:
-            return high is not None and high <= 0
-        case Relation.LT:
-            return high is not None and high < 0
-        case Relation.EQ:
-            return low == high == 0
+def _always(part: Formula, cube: Cube, kinds: Kinds) -> bool:
+    """Does every point of the box satisfy this, as far as single comparisons tell?"""
+    match part:
+        case All(parts):
+            return all(_always(p, cube, kinds) for p in parts)
+        case AnyOf(parts):
+            return any(_always(p, cube, kinds) for p in parts)
+        case Atom(linear, relation):
+            low, high = span(linear, cube, kinds)
+            if relation is Relation.EQ:
+                return low == high == 0
+            return high is not None and (high < 0 or (high == 0 and relation is Relation.LE))

@@ -1,4 +1,4 @@
-"""Boxes with rows: bounds of single names, and linear comparisons of several."""
+"""Boxes with rows: bounds of single names, and linear comparisons of several; cases that are left open."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TypeAlias
 from surefoot.encode.interval import Kinds, Scalar
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Bool, Int, Real
-from surefoot.query.formula import All, AnyOf, Atom, Formula, Relation, holds, sharpen
+from surefoot.query.formula import All, AnyOf, Atom, Formula, Relation, atoms, holds, sharpen
 from surefoot.query.linear import Linear, constant, minus, plus, scaled, variable
 
 MOST = 16_384  # alternatives of one condition
@@ -21,10 +21,11 @@ Side: TypeAlias = tuple[tuple[tuple[str, int, int], ...], tuple[int, int] | None
 
 @dataclass(frozen=True, slots=True)
 class Cube:
-    """Bounds of single names, and comparisons of several."""
+    """Bounds of single names, comparisons of several, and disjunctions that are not multiplied out."""
 
     box: Mapping[str, Ends]
     rows: tuple[Atom, ...]
+    clauses: tuple[AnyOf, ...] = ()
 
 
 EVERYTHING = Cube({}, ())
@@ -32,6 +33,10 @@ EVERYTHING = Cube({}, ())
 
 def whole_names(kinds: Kinds) -> frozenset[str]:
     return frozenset(n for n, k in kinds.items() if isinstance(k, Bool | Int))
+
+
+def named(condition: Formula) -> frozenset[str]:
+    return frozenset(n for atom in atoms(condition) for n, _ in atom.linear.coefficients)
 
 
 def normal_atom(atom: Atom) -> Formula:
@@ -47,11 +52,11 @@ def meet(first: Sequence[Cube], second: Sequence[Cube], kinds: Kinds) -> list[Cu
     return [c for a in first for b in second if (c := joined(a, b, kinds)) is not None]
 
 
-def cube_of(atoms: Iterable[Atom]) -> Cube:
+def cube_of(several: Iterable[Atom]) -> Cube:
     """Comparisons of one name bound it; strict ones of real numbers stay rows as well."""
     box: dict[str, Ends] = {}
     rows: list[Atom] = []
-    for atom in atoms:
+    for atom in several:
         if len(atom.linear.coefficients) != 1:
             rows.append(atom)
             continue
@@ -97,7 +102,8 @@ def joined(first: Cube, second: Cube, kinds: Kinds) -> Cube | None:
         if any(_apart(row, kept) for row in new):
             return None
         rows = tuple(kept.values())
-    made = Cube(box, rows)
+    clauses = first.clauses + second.clauses if first.clauses and second.clauses else ()
+    made = Cube(box, rows, clauses or first.clauses or second.clauses)
     doubtful = (
         [r for r in first.rows if any(n in changed for n, _ in r.linear.coefficients)] if changed else []
     )
@@ -174,9 +180,9 @@ def _range(kind: Scalar) -> Ends:
 
 
 def composed(cube: Cube, after: Mapping[str, Linear], kinds: Kinds) -> Cube | None:
-    """What must hold before an update so that the cube holds after it; None: it never does."""
+    """What must hold before an update so that the cube, without its clauses, holds after it; None: never."""
     whole = whole_names(kinds)
-    atoms: list[Atom] = []
+    several: list[Atom] = []
     for atom in atoms_of(cube):
         total = constant(atom.linear.constant)
         for name, factor in atom.linear.coefficients:
@@ -185,15 +191,23 @@ def composed(cube: Cube, after: Mapping[str, Linear], kinds: Kinds) -> Cube | No
         if isinstance(part, AnyOf):
             return None
         if isinstance(part, Atom):
-            atoms.append(part)
-    return joined(EVERYTHING, cube_of(atoms), kinds)
+            several.append(part)
+    return joined(EVERYTHING, cube_of(several), kinds)
 
 
 def atoms_of(cube: Cube) -> Iterable[Atom]:
-    """The comparisons of a cube, bounds included."""
+    """The comparisons of a cube, bounds included, clauses not."""
     for name, (low, high) in cube.box.items():
         if low is not None:
             yield Atom(minus(constant(low), variable(name)), Relation.LE)
         if high is not None:
             yield Atom(minus(variable(name), constant(high)), Relation.LE)
     yield from cube.rows
+
+
+def in_rows(cube: Cube, names: Iterable[str]) -> Cube:
+    """Bounds of these names as comparisons: a box is about what a question is asked of, not about outputs."""
+    own = set(names)
+    bounds = Cube({n: e for n, e in cube.box.items() if n in own}, ())
+    kept = {n: e for n, e in cube.box.items() if n not in own}
+    return Cube(kept, tuple(dict.fromkeys((*cube.rows, *atoms_of(bounds)))), cube.clauses)

@@ -24,6 +24,7 @@ from surefoot.engines.predicates.asked.cubes import (
     ends,
     joined,
     meet,
+    named,
     span,
     whole_names,
 )
@@ -137,7 +138,7 @@ def _traced(cubes: Sequence[Cube], after: dict[str, Linear], expansion: Expansio
     found = []
     outputs = set(expansion.space.outputs)
     for cube in cubes:
-        plain = [a for a in atoms_of(cube) if not outputs & {n for n, _ in a.linear.coefficients}]
+        plain = [a for a in atoms_of(cube) if not outputs & named(a)]
         rows = Cube({}, tuple(plain))
         if (made := composed(rows, after, expansion.kinds)) is not None:
             found.append(made)
@@ -327,8 +328,9 @@ def _turning(search: Search, why: str, stuck: Point, going: Point, said: Cube) -
 def _says(expansion: Expansion, points: Sequence[dict[str, Fraction]], said: Cube) -> list[bool]:
     """Whether the network may say what the comparisons of its outputs demand, point by point."""
     outputs = set(expansion.space.outputs)
-    rows = tuple(a for a in said.rows if outputs & {n for n, _ in a.linear.coefficients})
-    cubes = [Cube(_fixed(expansion, p).box, rows) for p in points]
+    rows = tuple(a for a in said.rows if outputs & named(a))
+    clauses = tuple(c for c in said.clauses if outputs & named(c))
+    cubes = [Cube(_fixed(expansion, p).box, rows, clauses) for p in points]
     return [reply.possible for reply in expansion.space.ask("run", cubes)]
 
 

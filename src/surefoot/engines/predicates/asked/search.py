@@ -9,11 +9,11 @@ from fractions import Fraction
 from itertools import product
 
 from surefoot.engines.predicates.asked.conditions import cubes
-from surefoot.engines.predicates.asked.cubes import Cube, meet
+from surefoot.engines.predicates.asked.cubes import Cube, in_rows, meet
 from surefoot.engines.predicates.asked.expansion import Expansion, Key
 from surefoot.engines.predicates.asked.foreign import Answerers, Point, refusal
 from surefoot.engines.predicates.asked.space import space
-from surefoot.engines.predicates.asked.ways import Way, alternatives, in_rows, ways
+from surefoot.engines.predicates.asked.ways import Way, alternatives, ways
 from surefoot.engines.predicates.listed import listed
 from surefoot.engines.predicates.moves import Dynamics
 from surefoot.engines.predicates.tabulated.table import OutOfTime
@@ -164,7 +164,7 @@ def begin(
     refusal(asked.about, asked.answerers, [way.cube for way in made[:1]])
     own = frozenset(dynamics.scalars)
     expansion = Expansion(asked, kinds, (*made, *extra), len(made), own, names, tests, leaves)
-    goals = [(c, True) for c in alternatives(dynamics.bad, kinds, budget)]
-    goals += [(c, False) for c in alternatives(dynamics.trouble, kinds, budget)]
+    goals = [(c, True) for c in alternatives(dynamics.bad, dynamics, budget)]
+    goals += [(c, False) for c in alternatives(dynamics.trouble, dynamics, budget)]
     about = tuple(Goal(in_rows(cube, dynamics.outputs), bad) for cube, bad in goals)
     return Search(dynamics, expansion, about, starts)

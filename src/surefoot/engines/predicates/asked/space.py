@@ -16,8 +16,9 @@ import numpy as np
 
 from surefoot.encode.call import Call
 from surefoot.encode.interval import Kinds
-from surefoot.engines.predicates.asked.cubes import Cube, ends, whole_names
-from surefoot.engines.predicates.asked.foreign import Answerers, Asked, Point, answers
+from surefoot.engines.predicates.asked.cases import Reply, case_by_case
+from surefoot.engines.predicates.asked.cubes import Cube, ends, in_rows, named, whole_names
+from surefoot.engines.predicates.asked.foreign import Answerers, Asked, answers
 from surefoot.engines.predicates.moves import Dynamics
 from surefoot.engines.predicates.tabulated.table import OutOfTime
 from surefoot.errors import Unsupported
@@ -32,17 +33,6 @@ from surefoot.work.budget import Budget
 
 LARGEST = 2.0**52
 SECONDS_EACH = 5.0  # for a question that needs a search of its own
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """Whether some point satisfies a cube: `possible` unless it is refuted; a point where one was found."""
-
-    possible: bool
-    point: Point | None
-
-
-IMPOSSIBLE = Reply(False, None)
 
 
 @dataclass(slots=True)
@@ -66,6 +56,15 @@ class Space:
             return []
         if self.budget.spent():
             raise OutOfTime
+        if any(c.clauses for c in cubes):
+            return case_by_case(
+                cubes,
+                self.kinds,
+                lambda several: self.ask(kind, self._rows(several), relaxed=relaxed, natively=natively),
+                lambda points: self.ask(
+                    f"{kind}, at a point", self._rows(points), relaxed=relaxed, natively=True
+                ),
+            )
         speaks = [self.mentions_outputs(c) for c in cubes]
         chosen = Answerers() if natively else self.answerers
         if any(speaks) and not all(speaks) and chosen.names():  # each to its own solver
@@ -87,12 +86,16 @@ class Space:
         self.tests[kind] = Tests(kind, *total)
         return replies
 
+    def _rows(self, cubes: Sequence[Cube]) -> list[Cube]:
+        return [in_rows(c, self.outputs) for c in cubes]
+
     @property
     def about(self) -> Asked:
         return Asked(self.names, self.kinds, self.outputs, self.call)
 
     def mentions_outputs(self, cube: Cube) -> bool:
-        return any(n in self.outputs for row in cube.rows for n, _ in row.linear.coefficients)
+        in_rows = any(n in self.outputs for row in cube.rows for n, _ in row.linear.coefficients)
+        return in_rows or any(not named(clause).isdisjoint(self.outputs) for clause in cube.clauses)
 
     def _natively(self, cubes: Sequence[Cube], relaxed: bool) -> list[Reply]:
         found = answer(self._questions(cubes, relaxed), self._quiet(), seconds_each=SECONDS_EACH)

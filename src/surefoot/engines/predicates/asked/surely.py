@@ -20,10 +20,9 @@ import numpy as np
 
 from surefoot.encode.leap import Leap
 from surefoot.engines.predicates.asked.attack import some_starts
-from surefoot.engines.predicates.asked.cubes import Cube
+from surefoot.engines.predicates.asked.cubes import Cube, in_rows
 from surefoot.engines.predicates.asked.foreign import Point
 from surefoot.engines.predicates.asked.search import Goal, Search
-from surefoot.engines.predicates.asked.ways import in_rows
 from surefoot.engines.predicates.graph import as_state
 from surefoot.engines.predicates.moves import Dynamics, domain
 from surefoot.errors import InvalidProblem, Unsupported
@@ -31,7 +30,7 @@ from surefoot.problem.environment import Array, Bool
 from surefoot.problem.meaning.simulate import initial_states
 from surefoot.problem.property import Never
 from surefoot.problem.semantics import Move, State, holds, step, successors
-from surefoot.query.formula import Atom, Relation
+from surefoot.query.formula import AnyOf, Atom, Formula, Relation
 from surefoot.query.linear import constant, plus
 from surefoot.solve.native.cells.points import apart
 from surefoot.verdict.verdict import Trace
@@ -156,10 +155,18 @@ def beyond(search: Search, margin: Fraction) -> Search:
 
 def _apart(cube: Cube, outputs: frozenset[str], margin: Fraction) -> Cube:
     found = in_rows(cube, outputs)
-    return replace(found, rows=tuple(_shifted(row, outputs, margin) for row in found.rows))
+    rows = tuple(_by_margin(row, outputs, margin) for row in found.rows)
+    clauses = (tuple(_shifted(p, outputs, margin) for p in c.parts) for c in found.clauses)
+    return Cube(found.box, rows, tuple(map(AnyOf, clauses)))
 
 
-def _shifted(row: Atom, outputs: frozenset[str], margin: Fraction) -> Atom:
+def _shifted(condition: Formula, outputs: frozenset[str], margin: Fraction) -> Formula:
+    if isinstance(condition, Atom):
+        return _by_margin(condition, outputs, margin)
+    return replace(condition, parts=tuple(_shifted(p, outputs, margin) for p in condition.parts))
+
+
+def _by_margin(row: Atom, outputs: frozenset[str], margin: Fraction) -> Atom:
     """The comparison, by a margin; what demands equality stays as it is."""
     weight = sum((abs(c) for n, c in row.linear.coefficients if n in outputs), Fraction(0))
     if not weight or row.relation is Relation.EQ:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import gcd, lcm
 
 from surefoot.encode.interval import Kinds
-from surefoot.engines.predicates.asked.conditions import FEW, cubes, formula, numbers, of_formula
+from surefoot.engines.predicates.asked.conditions import FEW, cubes, formula, numbers, of_formula, within
 from surefoot.engines.predicates.asked.cubes import (
     MOST,
     Cube,
@@ -16,7 +16,7 @@ from surefoot.engines.predicates.asked.cubes import (
     composed,
     cube_of,
     joined,
-    meet,
+    named,
     whole_names,
 )
 from surefoot.engines.predicates.asked.foreign import Point
@@ -25,7 +25,7 @@ from surefoot.engines.predicates.tabulated.table import OutOfTime
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Bool, Int, Real
 from surefoot.problem.term import Term, Var
-from surefoot.query.formula import Atom, Relation, holds, sharpen
+from surefoot.query.formula import All, AnyOf, Atom, Formula, Relation, holds, sharpen
 from surefoot.query.linear import Linear, as_term, scaled, variable
 from surefoot.work.budget import Budget
 
@@ -36,7 +36,7 @@ class Way:
 
     step: int  # position among the steps
     label: str
-    cube: Cube  # state, chosen values and outputs
+    cube: Cube  # state, chosen values and outputs; clauses: what other actions are to be applicable or not
     guard: Cube  # the same without outputs
     after: Mapping[str, Linear]
 
@@ -89,7 +89,17 @@ def satisfies(point: Point, cube: Cube) -> bool:
         (low is None or low <= point[name]) and (high is None or point[name] <= high)
         for name, (low, high) in cube.box.items()
     )
-    return inside and all(holds(_value(row.linear, point), row.relation) for row in cube.rows)
+    return inside and all(_true(r, point) for r in cube.rows) and all(_true(c, point) for c in cube.clauses)
+
+
+def _true(condition: Formula, point: Point) -> bool:
+    match condition:
+        case Atom(linear, relation):
+            return holds(_value(linear, point), relation)
+        case All(parts):
+            return all(_true(p, point) for p in parts)
+        case AnyOf(parts):
+            return any(_true(p, point) for p in parts)
 
 
 def _value(linear: Linear, point: Point) -> Fraction:
@@ -107,11 +117,10 @@ def ways(dynamics: Dynamics, clock: Budget) -> tuple[Way, ...]:
     for number, step in enumerate(dynamics.steps):
         guards: list[Cube] = list(cubes(step.guard, kinds, clock))
         cases = _cases(dynamics, step.after, guards, clock)
-        picks = cubes(step.choice, kinds, clock)
+        choice = sharpen(formula(step.choice, kinds), whole_names(kinds))
         for guard, after in cases:
-            for pick in picks:
-                if (cube := joined(guard, pick, kinds)) is not None:
-                    found.append(Way(number, step.label, cube, without(cube, dynamics.outputs), after))
+            if (cube := within(choice, guard, kinds)) is not None:
+                found.append(Way(number, step.label, cube, without(cube, dynamics.outputs), after))
     return tuple(found)
 
 
@@ -157,18 +166,10 @@ def _inside(cube: Cube, name: str, value: Linear, kinds: Kinds) -> Cube | None:
 
 
 def without(cube: Cube, names: Iterable[str]) -> Cube:
-    """The comparisons that do not mention these names."""
+    """The comparisons and clauses that do not mention these names."""
     left = set(names)
     kept: list[Atom] = [a for a in atoms_of(cube) if not left & {n for n, _ in a.linear.coefficients}]
-    return cube_of(kept)
-
-
-def in_rows(cube: Cube, names: Iterable[str]) -> Cube:
-    """Bounds of these names as comparisons: a box is about what a question is asked of, not about outputs."""
-    own = set(names)
-    bounds = Cube({n: e for n, e in cube.box.items() if n in own}, ())
-    kept = {n: e for n, e in cube.box.items() if n not in own}
-    return Cube(kept, tuple(dict.fromkeys((*cube.rows, *atoms_of(bounds)))))
+    return replace(cube_of(kept), clauses=tuple(c for c in cube.clauses if not left & named(c)))
 
 
 def located(dynamics: Dynamics, places: Mapping[str, int]) -> Cube:
@@ -182,10 +183,15 @@ def before(predicate: Predicate, value: bool, way: Way, kinds: Kinds) -> list[Cu
     return [cube for cube in several if cube is not None]
 
 
-def narrowed(here: Sequence[Cube], more: Sequence[Cube], kinds: Kinds) -> list[Cube]:
-    return meet(here, more, kinds) if here else []
+def alternatives(terms: Iterable[Term], dynamics: Dynamics, clock: Budget) -> tuple[Cube, ...]:
+    """The alternatives of several conditions of which one holds; raises `OutOfTime`.
 
-
-def alternatives(terms: Iterable[Term], kinds: Kinds, clock: Budget) -> tuple[Cube, ...]:
-    """The alternatives of several conditions of which one holds; raises `OutOfTime`."""
-    return tuple(cube for term in terms for cube in cubes(term, kinds, clock))
+    Where they are many, clauses about outputs are not multiplied out.
+    """
+    kinds, outputs, found = dynamics.kinds, frozenset(dynamics.outputs), list[Cube]()
+    for term in terms:
+        try:
+            found += cubes(term, kinds, clock, most=FEW)
+        except Unsupported:
+            found += cubes(term, kinds, clock, undivided=outputs)
+    return tuple(found)
