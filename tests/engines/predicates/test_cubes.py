@@ -6,8 +6,7 @@ from fractions import Fraction
 from itertools import product
 from random import Random
 
-from surefoot.engines.predicates.asked.cubes import EVERYTHING, Cube, cube_of, joined
-from surefoot.engines.predicates.asked.ways import satisfies
+from surefoot.engines.predicates.asked.cubes import EVERYTHING, Cube, cube_of, joined, satisfies
 from surefoot.problem.environment import Int
 from surefoot.query.formula import Atom, Relation
 from surefoot.query.linear import Linear

@@ -8,8 +8,7 @@ from fractions import Fraction
 from itertools import islice
 from random import Random
 
-from surefoot.engines.predicates.asked.cubes import Cube, ends, meet
-from surefoot.engines.predicates.asked.foreign import Point
+from surefoot.engines.predicates.asked.cubes import Cube, Point, ends, meet
 from surefoot.engines.predicates.asked.search import Search
 from surefoot.engines.predicates.graph import as_state
 from surefoot.errors import SurefootError

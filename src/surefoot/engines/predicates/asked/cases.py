@@ -14,9 +14,8 @@ from typing import TypeAlias
 
 from surefoot.encode.interval import Kinds
 from surefoot.engines.predicates.asked.conditions import divided, within
-from surefoot.engines.predicates.asked.cubes import Cube, joined
-from surefoot.engines.predicates.asked.foreign import Point
-from surefoot.query.formula import All, AnyOf
+from surefoot.engines.predicates.asked.cubes import Cube, Point, settled
+from surefoot.query.formula import All, AnyOf, Atom
 
 MOST_CASES = 4096  # of one question; beyond that it counts as possible
 
@@ -36,20 +35,21 @@ Ask: TypeAlias = Callable[[Sequence[Cube]], list[Reply]]  # about cubes without 
 def case_by_case(cubes: Sequence[Cube], kinds: Kinds, ask: Ask, ask_points: Ask) -> list[Reply]:
     """One reply for each cube; `ask_points`: about cubes that have a single point."""
     replies, made = [IMPOSSIBLE] * len(cubes), [0] * len(cubes)
-    waiting = [(n, c) for n, cube in enumerate(cubes) if (c := within(All(), cube, kinds)) is not None]
+    waiting = list(enumerate(cubes))
     while waiting:
         found: list[tuple[int, Cube, Point]] = []
-        for (number, cube), reply in zip(waiting, ask([_bare(c) for _, c in waiting]), strict=True):
+        told = ask([replace(cube, clauses=()) for _, cube in waiting])
+        for (number, cube), reply in zip(waiting, told, strict=True):
             if reply.possible and cube.clauses and reply.point is not None:
                 found.append((number, cube, reply.point))
             elif reply.possible and replies[number].point is None:
                 replies[number] = reply
         waiting = []
-        for (number, cube, point), agrees in zip(found, _agreed(found, kinds, ask_points), strict=True):
-            if agrees:
+        for (number, cube, point), clause in zip(found, _violated(found, ask_points), strict=True):
+            if clause is None:
                 replies[number] = Reply(True, point)
                 continue
-            parts = divided(cube, _violated(cube, point, kinds))
+            parts = divided(cube, clause)
             made[number] += len(parts)
             if made[number] > MOST_CASES and replies[number].point is None:
                 replies[number] = OPEN
@@ -59,27 +59,22 @@ def case_by_case(cubes: Sequence[Cube], kinds: Kinds, ask: Ask, ask_points: Ask)
     return replies
 
 
-def _bare(cube: Cube) -> Cube:
-    return replace(cube, clauses=())
+def _violated(found: Sequence[tuple[int, Cube, Point]], ask_points: Ask) -> list[AnyOf | None]:
+    """For each cube a clause that its point violates, one with few parts; None: it satisfies all of them.
 
-
-def _agreed(found: Sequence[tuple[int, Cube, Point]], kinds: Kinds, ask_points: Ask) -> list[bool]:
-    """Which of these points satisfy the clauses of their cubes too."""
-    alone = [_at(point, cube, kinds) for _, cube, point in found]
+    Where the outputs decide they are asked about, all at once; so the clause may be one that is satisfied.
+    """
+    open_clauses: list[list[AnyOf]] = []
+    alone: list[Cube | None] = []  # the cube in its point, with what is demanded of the outputs there
+    for _, cube, point in found:
+        rests = [(c, rest) for c in cube.clauses if (rest := settled(c, point)) != All()]
+        rows = [rest for _, rest in rests if isinstance(rest, Atom)]
+        box = {n: (v, v) for n, v in point.items()}
+        open_clauses.append([c for c, _ in rests])
+        alone.append(Cube(box, (*cube.rows, *rows)) if rows and len(rows) == len(rests) else None)
     replies = iter(ask_points([c for c in alone if c is not None]))
-    return [c is not None and next(replies).point is not None for c in alone]
-
-
-def _at(point: Point, cube: Cube, kinds: Kinds) -> Cube | None:
-    """The cube in one point, where all that is left of a clause is about outputs; None: not that alone."""
-    there = joined(Cube({n: (v, v) for n, v in point.items()}, ()), cube, kinds)
-    settled = None if there is None else within(All(), there, kinds)
-    return None if settled is None or settled.clauses else settled
-
-
-def _violated(cube: Cube, point: Point, kinds: Kinds) -> AnyOf:
-    """A clause that holds at the point only if the outputs say so: of these the one with fewest parts."""
-    alone = _bare(cube)
-    there = joined(Cube({n: (v, v) for n, v in point.items()}, ()), alone, kinds)
-    doubtful = [c for c in cube.clauses if there is None or within(c, there, kinds) != there]
-    return min(doubtful or cube.clauses, key=lambda c: len(c.parts))
+    agreed = [c is not None and next(replies).point is not None for c in alone]
+    return [
+        None if agrees or not clauses else min(clauses, key=lambda c: len(c.parts))
+        for clauses, agrees in zip(open_clauses, agreed, strict=True)
+    ]

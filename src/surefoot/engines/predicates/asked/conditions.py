@@ -35,6 +35,7 @@ from surefoot.query.linear import Linear, constant, linearise, minus, not_linear
 from surefoot.work.budget import Budget
 
 FEW = 64  # alternatives that take no time
+TRIES = 16  # for each alternative that there may be
 MOST_QUOTIENTS = 64  # of a division
 Cases: TypeAlias = list[tuple[Formula, Linear]]
 
@@ -219,7 +220,7 @@ def of_formula(
     tried = 0
     while waiting:
         tried += 1
-        if len(found) > most:
+        if len(found) > most or tried > TRIES * most:
             raise Unsupported("a condition has too many cases for predicate abstraction")
         if tried > FEW and clock.spent():
             raise OutOfTime

@@ -11,10 +11,22 @@ from typing import TypeAlias
 from surefoot.encode.interval import Kinds, Scalar
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Bool, Int, Real
-from surefoot.query.formula import All, AnyOf, Atom, Formula, Relation, atoms, holds, sharpen
+from surefoot.query.formula import (
+    All,
+    AnyOf,
+    Atom,
+    Formula,
+    Relation,
+    all_of,
+    any_of,
+    atoms,
+    holds,
+    sharpen,
+)
 from surefoot.query.linear import Linear, constant, minus, plus, scaled, variable
 
 MOST = 16_384  # alternatives of one condition
+Point: TypeAlias = Mapping[str, Fraction]
 Ends: TypeAlias = tuple[Fraction | None, Fraction | None]
 Side: TypeAlias = tuple[tuple[tuple[str, int, int], ...], tuple[int, int] | None]
 
@@ -211,3 +223,33 @@ def in_rows(cube: Cube, names: Iterable[str]) -> Cube:
     bounds = Cube({n: e for n, e in cube.box.items() if n in own}, ())
     kept = {n: e for n, e in cube.box.items() if n not in own}
     return Cube(kept, tuple(dict.fromkeys((*cube.rows, *atoms_of(bounds)))), cube.clauses)
+
+
+def value(linear: Linear, point: Point) -> Fraction:
+    total = linear.constant
+    for name, factor in linear.coefficients:
+        total += point[name] if factor == 1 else factor * point[name]
+    return total
+
+
+def settled(condition: Formula, point: Point) -> Formula:
+    """What is left of a condition at a point: comparisons of names for which the point has no value."""
+    match condition:
+        case All(parts):
+            return all_of(settled(p, point) for p in parts)
+        case AnyOf(parts):
+            return any_of(settled(p, point) for p in parts)
+        case Atom(linear, relation) if all(n in point for n, _ in linear.coefficients):
+            return All() if holds(value(linear, point), relation) else AnyOf()
+        case Atom():
+            return condition
+
+
+def satisfies(point: Point, cube: Cube) -> bool:
+    """For cubes that mention nothing but what the point has values for."""
+    inside = all(
+        (low is None or low <= point[name]) and (high is None or point[name] <= high)
+        for name, (low, high) in cube.box.items()
+    )
+    demanded: tuple[Formula, ...] = (*cube.rows, *cube.clauses)
+    return inside and all(settled(part, point) == All() for part in demanded)

@@ -21,8 +21,7 @@ from itertools import product
 from typing import TypeAlias
 
 from surefoot.encode.interval import Kinds
-from surefoot.engines.predicates.asked.cubes import Cube, meet
-from surefoot.engines.predicates.asked.foreign import Point
+from surefoot.engines.predicates.asked.cubes import Cube, Point, meet
 from surefoot.engines.predicates.asked.space import Space
 from surefoot.engines.predicates.asked.ways import Predicate, Way, before, moved, without
 from surefoot.engines.predicates.tabulated.table import OutOfTime

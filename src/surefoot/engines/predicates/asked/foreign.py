@@ -7,7 +7,7 @@ at which it fails, counts as possible.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor, isfinite
@@ -16,7 +16,7 @@ import numpy as np
 
 from surefoot.encode.call import Call
 from surefoot.encode.interval import Kinds
-from surefoot.engines.predicates.asked.cubes import Cube, ends, whole_names
+from surefoot.engines.predicates.asked.cubes import Cube, Point, ends, whole_names
 from surefoot.errors import Unsupported
 from surefoot.network.rounding import error_bounds
 from surefoot.problem.environment import Int, Real
@@ -28,7 +28,6 @@ from surefoot.query.query import NetworkCall, Quantity, Query, Sat, Unsat
 from surefoot.solve.many import Local, answer_many
 from surefoot.work.budget import Budget
 
-Point = Mapping[str, Fraction]
 RELATIONS = {Relation.LE: Op.LE, Relation.LT: Op.LT, Relation.EQ: Op.EQ}
 
 

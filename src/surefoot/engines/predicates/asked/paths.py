@@ -16,22 +16,24 @@ from math import floor
 
 from surefoot.encode.expand import expand_scalar
 from surefoot.encode.layout import value_of
+from surefoot.engines.predicates.asked.conditions import cubes
 from surefoot.engines.predicates.asked.cubes import (
     EVERYTHING,
     Cube,
+    Point,
     atoms_of,
     composed,
     ends,
     joined,
     meet,
     named,
+    satisfies,
     span,
     whole_names,
 )
 from surefoot.engines.predicates.asked.expansion import Expansion, Key
-from surefoot.engines.predicates.asked.foreign import Point
 from surefoot.engines.predicates.asked.search import Goal, Reached, Search
-from surefoot.engines.predicates.asked.ways import Way, moved, quantity, satisfies, tidy
+from surefoot.engines.predicates.asked.ways import Way, moved, quantity, tidy
 from surefoot.engines.predicates.graph import as_state
 from surefoot.engines.predicates.moves import scalar_terms
 from surefoot.engines.predicates.separate import about_states, comparisons, precondition
@@ -102,8 +104,8 @@ def _start(search: Search, keys: Sequence[Key], taken: Sequence[Way], goal: Goal
         return best
     first = _initial(search, keys[0])
     chains = [first]
-    for cubes in ladder:
-        chains.append(meet(chains[-1], cubes, expansion.kinds))
+    for demanded in ladder:
+        chains.append(meet(chains[-1], demanded, expansion.kinds))
     asked = [(n, c) for n, several in enumerate(chains) for c in several]
     replies = expansion.space.ask("path", [c for _, c in asked], natively=True)
     found = [(n, r.point) for (n, _), r in zip(asked, replies, strict=True) if r.point is not None]
@@ -208,21 +210,27 @@ def _separated(
     terms: Sequence[Term],
     said: Cube = EVERYTHING,
 ) -> Spurious | str:
-    """The first comparison that has another value in the two states, or a bound between them.
+    """A comparison that has another value in the two states, or a bound between them.
 
-    `said`: what the network says in the second state, and perhaps not in the first.
+    `said`: what is demanded of the second state, by the network too, and perhaps not met in the first. A
+    comparison that follows from it is taken before others, in which the states only happen to differ.
     """
-    dynamics = search.dynamics
-    parts = [c for t in terms for c in comparisons(t)]
-    for candidate in about_states(dynamics, parts):
+    dynamics, differing = search.dynamics, list[Term]()
+    for candidate in about_states(dynamics, [c for t in terms for c in comparisons(t)]):
         try:
-            values = [evaluate(candidate, _values(search, p)) for p in (first, second)]
+            values = [bool(evaluate(candidate, _values(search, p))) for p in (first, second)]
         except Undefined:
             continue
         if values[0] != values[1]:
-            condition = tidy(dynamics, candidate)
-            return Spurious(why, expand_scalar(condition, scalar_terms(dynamics.layout)), condition)
-    return _turning(search, why, first, second, said)
+            differing.append(candidate)
+            opposite = cubes(candidate if values[0] else ~candidate, dynamics.kinds)
+            if not meet(opposite, [said], dynamics.kinds):
+                differing = [candidate]
+                break
+    if not differing:
+        return _turning(search, why, first, second, said)
+    condition = tidy(dynamics, differing[0])
+    return Spurious(why, expand_scalar(condition, scalar_terms(dynamics.layout)), condition)
 
 
 def _halved(search: Search, keys: Sequence[Key], found: Spurious | str) -> Spurious | str:

@@ -9,9 +9,9 @@ from fractions import Fraction
 from itertools import product
 
 from surefoot.engines.predicates.asked.conditions import cubes
-from surefoot.engines.predicates.asked.cubes import Cube, in_rows, meet
+from surefoot.engines.predicates.asked.cubes import Cube, Point, in_rows, meet
 from surefoot.engines.predicates.asked.expansion import Expansion, Key
-from surefoot.engines.predicates.asked.foreign import Answerers, Point, refusal
+from surefoot.engines.predicates.asked.foreign import Answerers, refusal
 from surefoot.engines.predicates.asked.space import space
 from surefoot.engines.predicates.asked.ways import Way, alternatives, ways
 from surefoot.engines.predicates.listed import listed

@@ -162,6 +162,8 @@ def _row(linear: Linear, columns: Mapping[str, int]) -> tuple[Array, float]:
 
 def _outward(end: Fraction, side: int) -> float:
     """The end itself, or the next float beyond it."""
+    if end.denominator == 1 and abs(end.numerator) <= LARGEST:
+        return float(end.numerator)
     near = float(end)
     if (near > end and side < 0) or (near < end and side > 0):
         near = float(np.nextafter(near, side * np.inf))

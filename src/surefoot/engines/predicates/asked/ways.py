@@ -12,20 +12,22 @@ from surefoot.engines.predicates.asked.conditions import FEW, cubes, formula, nu
 from surefoot.engines.predicates.asked.cubes import (
     MOST,
     Cube,
+    Point,
     atoms_of,
     composed,
     cube_of,
     joined,
     named,
+    satisfies,
+    value,
     whole_names,
 )
-from surefoot.engines.predicates.asked.foreign import Point
 from surefoot.engines.predicates.moves import Dynamics
 from surefoot.engines.predicates.tabulated.table import OutOfTime
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Bool, Int, Real
 from surefoot.problem.term import Term, Var
-from surefoot.query.formula import All, AnyOf, Atom, Formula, Relation, holds, sharpen
+from surefoot.query.formula import Atom, Relation, sharpen
 from surefoot.query.linear import Linear, as_term, scaled, variable
 from surefoot.work.budget import Budget
 
@@ -84,31 +86,9 @@ def predicate(dynamics: Dynamics, shown: Term, condition: Term) -> Predicate:
     return Predicate(shown, condition, cubes(condition, kinds), cubes(~condition, kinds))
 
 
-def satisfies(point: Point, cube: Cube) -> bool:
-    inside = all(
-        (low is None or low <= point[name]) and (high is None or point[name] <= high)
-        for name, (low, high) in cube.box.items()
-    )
-    return inside and all(_true(r, point) for r in cube.rows) and all(_true(c, point) for c in cube.clauses)
-
-
-def _true(condition: Formula, point: Point) -> bool:
-    match condition:
-        case Atom(linear, relation):
-            return holds(_value(linear, point), relation)
-        case All(parts):
-            return all(_true(p, point) for p in parts)
-        case AnyOf(parts):
-            return any(_true(p, point) for p in parts)
-
-
-def _value(linear: Linear, point: Point) -> Fraction:
-    return linear.constant + sum((c * point[n] for n, c in linear.coefficients), Fraction(0))
-
-
 def moved(point: Point, way: Way) -> dict[str, Fraction]:
     """The next state."""
-    return {name: _value(linear, point) for name, linear in way.after.items()}
+    return {name: value(linear, point) for name, linear in way.after.items()}
 
 
 def ways(dynamics: Dynamics, clock: Budget) -> tuple[Way, ...]:
