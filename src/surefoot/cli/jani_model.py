@@ -35,21 +35,29 @@ def jani_problems(
 ) -> dict[str, Problem]:
     """One problem for each property that is asked, or for all of the file; `read` collects further files."""
     model = read_jani(path, constants)
-    plain = [name for name in asked if not _is_file(name)]
-    properties = {name: _property(model, name, path) for name in plain} if asked else _all(model, path)
+    questions = _own_questions(model, path, asked, constants)
+    for text in asked:
+        if _is_file(text):
+            questions |= _questions(path, text, constants)
+    plain = [name for name in asked if name not in questions and not _is_file(name)]
+    properties = {n: _property(model, n, path) for n in plain} if asked else _all(model, path, questions)
     policy = _policy(model, settings["policy"], wiring, settings["output"], read)
     problems = {
         name: Problem(f"{model.name}/{name}", model.environment, policy, question)
         for name, question in properties.items()
     }
-    for text in asked:
-        if _is_file(text):
-            for name, question in _questions(path, text, constants).items():
-                read += question.files
-                problems[name] = (
-                    question.problem if policy is None else replace(question.problem, policy=policy)
-                )
+    for name, question in questions.items():
+        read += [file for file in question.files if file != path]
+        problems[name] = question.problem if policy is None else replace(question.problem, policy=policy)
     return problems
+
+
+def _own_questions(
+    model: JaniModel, path: Path, asked: tuple[str, ...], constants: Mapping[str, str]
+) -> dict[str, Question]:
+    """Those properties that have starts or a policy of their own, by name."""
+    wanted = set(model.refused) & set(asked) if asked else set(model.refused)
+    return {n: q for n, q in read_questions(path, None, constants).items() if n in wanted} if wanted else {}
 
 
 def _is_file(asked: str) -> bool:
@@ -91,12 +99,14 @@ def model_facts(path: Path, constants: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _all(model: JaniModel, path: Path) -> Mapping[str, Property]:
+def _all(model: JaniModel, path: Path, questions: Mapping[str, Question]) -> Mapping[str, Property]:
     for name, error in model.refused.items():
+        if name in questions:
+            continue
         others = ", ".join(f"`{n}`" for n in model.properties)
         fix = f"ask for others with --property: {others}" if others else "ask with --property TEXT"
         raise type(error)(f"property `{name}`: {error.what}", fix=fix, where=error.where)
-    if not model.properties:
+    if not model.properties and not questions:
         fix = 'ask with --property, for example "Pmax=? [ F x = 3 ]"'
         raise InvalidProblem("the model has no property", fix=fix, where=f"{path}:/properties")
     return model.properties
