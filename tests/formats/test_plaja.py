@@ -197,3 +197,28 @@ def test_the_command_line_asks_them(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert run(["certify", str(tmp_path / "result.json"), "--quiet"]) == 0
     assert run([*command, f"{path}#p"]) == 2
     assert "there is no question `p`" in capsys.readouterr().err
+
+
+def test_a_question_of_the_model_itself_is_asked_by_its_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    start = {"op": "states-values", "values": [{"variables": [{"var": "x", "value": 3}]}]}
+    written(tmp_path)
+    asked = {"op": "PA", "reach": REACH, "start": start, "file": "net.jani2nnet"}
+    plain = {"op": "PA", "reach": REACH}
+    model = tmp_path / "whole.jani"
+    properties = [{"name": "q", "expression": asked}, {"name": "plain", "expression": plain}]
+    model.write_text(json.dumps({**COUNTER, "properties": properties}), "utf-8")
+    command = ["check", str(model), "--engine", "predicates", "--quiet"]
+    assert run([*command, "--property", "q", "--json", str(tmp_path / "result.json")]) == 0
+    assert run(["certify", str(tmp_path / "result.json"), "--quiet"]) == 0
+    capsys.readouterr()
+    assert run(command) == 1  # all of them: without a policy the counter reaches 8
+    out = capsys.readouterr().out
+    assert "proved" in out
+    assert "violated" in out
+    broken = [{"name": "q", "expression": {**asked, "file": "none.jani2nnet"}}, properties[1]]
+    model.write_text(json.dumps({**COUNTER, "properties": broken}), "utf-8")
+    assert run([*command, "--property", "q"]) == 2
+    assert "none.jani2nnet" in capsys.readouterr().err
+    assert run([*command, "--property", "plain"]) == 1

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from surefoot.problem.environment import Choice, Component, Edge, Environment, Int, Outcome, Update, Variable
 from surefoot.problem.network import dense
-from surefoot.problem.policy import NeuralPolicy
+from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.problem.term import Term, Var, equal
+from surefoot.problem.term import Term, Var, conjunction, equal
 
 FIRST, SECOND, HEAT, CLOCK = (Var(n) for n in ("first", "second", "heat", "clock"))
 PLACE, SPEED, LOAD, TIME = (Var(n) for n in ("place", "speed", "load", "time"))
@@ -111,3 +111,35 @@ def waiting_room() -> Problem:
     )
     policy = NeuralPolicy(network, (PLACE,), ("go", "stay"))
     return Problem("waiting room", world, policy, Never(PLACE >= 900_000))
+
+
+def piles(bad: Term) -> Problem:
+    """Nine piles, each with a state that locks it if it is 1 or 3: more than 10^24 states.
+
+    The network takes from the highest pile that is neither empty nor locked, from the last one only if there
+    is no other. The pile before it is locked.
+    """
+    heights, locks = ([Var(f"{name}{i}") for i in range(9)] for name in ("pile", "lock"))
+    edges = tuple(
+        Edge(
+            action=f"take{i}",
+            guard=(height >= 1) & ~equal(lock, 1) & ~equal(lock, 3),
+            outcomes=(Outcome(updates=(Update(height, height - 1),)),),
+        )
+        for i, (height, lock) in enumerate(zip(heights, locks, strict=True))
+    )
+    rows = [[1.0 if i == j and i < 8 else 0.0 for j in range(18)] for i in range(9)]
+    network = dense([(rows, [0.0] * 8 + [-1.0])])
+    kinds = {**{h: Int(0, 200) for h in heights}, **{k: Int(0, 5) for k in locks}}
+    start = conjunction(
+        (
+            *(h <= 2 for h in heights[:8]),
+            equal(heights[8], 100),
+            *(equal(k, 1 if k is locks[7] else 0) for k in locks),
+        )
+    )
+    variables = tuple(Variable(v.name, kind) for v, kind in kinds.items())
+    world = Environment("piles", variables, start, (Component("table", edges),))
+    actions = tuple(f"take{i}" for i in range(9))
+    policy = NeuralPolicy(network, tuple(kinds), actions, Choose.ARGMAX_APPLICABLE)
+    return Problem("piles", world, policy, Never(bad))

@@ -7,6 +7,8 @@ exactly what the checker will ask for, so a certificate that is made here is one
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from itertools import combinations
 from math import prod
 from pathlib import Path
@@ -146,39 +148,95 @@ def proof(
     obligation: Obligation, network: Network | None, budget: Budget, arithmetic: str
 ) -> list[dict[str, Any]]:
     """The cases that show an obligation; `Unsupported` says what is missing."""
-    derived, found = obligation.query, []
-    for parts, path in _alternatives(derived, conjuncts(derived.formula), []):
-        here = Derived(derived.variables, derived.calls, ("and", *parts), derived.origin)
-        for case in _leaf(here, network, budget, arithmetic):
-            more = [*path, *case.get("choose", ())]
-            found.append({**case, **({"choose": more} if more else {})})
-            if len(found) > MOST_CASES:
-                raise Unsupported(f"{derived.origin}: too many cases")
+    asking, found = Asking(obligation.query, network, budget, arithmetic), []
+    for case in _cases(asking, conjuncts(obligation.query.formula), []):
+        found.append(case)
+        if len(found) > MOST_CASES:
+            raise Unsupported(f"{obligation.query.origin}: too many cases")
     return found
 
 
-def _alternatives(
-    derived: Derived, parts: list[Formula], path: list[list[int]]
-) -> Iterator[tuple[list[Formula], list[list[int]]]]:
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """Where a formula comes from, and how it is asked about."""
+
+    derived: Derived
+    network: Network | None
+    budget: Budget
+    arithmetic: str
+
+    def ask(self, parts: Sequence[Formula]) -> Sequence[Mapping[str, Any]]:
+        """The cases of a proof that nothing satisfies all of these; `Unsupported` if there is none."""
+        here = replace(self.derived, formula=("and", *parts))
+        return _leaf(here, self.network, self.budget, self.arithmetic)
+
+
+def _cases(asking: Asking, parts: list[Formula], path: list[list[int]]) -> Iterator[dict[str, Any]]:
     """Alternatives that tie numbers by equalities, or are too many at once, one by one.
 
     The solver takes the others together; also those that tie integers only, if there are very many.
     """
     if ("or",) in parts:
         return
+    variables = asking.derived.variables
     several = [i for i, part in enumerate(parts) if part[0] == "or"]
-    tied = [i for i in several if _ties(parts[i], {v.name for v in derived.variables})]
+    tied = [i for i in several if _ties(parts[i], {v.name for v in variables})]
     if prod(len(parts[i]) - 1 for i in tied) > MOST_CASES:
-        tied = [
-            i for i in tied if _ties(parts[i], {v.name for v in derived.variables if v.kind != "integer"})
-        ]
+        tied = [i for i in tied if _ties(parts[i], {v.name for v in variables if v.kind != "integer"})]
     if not tied and prod(_ways(parts[i]) for i in several) <= MOST_WAYS:
-        yield parts, path
+        for case in asking.ask(parts):
+            more = [*path, *case.get("choose", ())]
+            yield {**case, **({"choose": more} if more else {})}
         return
-    place = min(tied or several, key=lambda i: len(parts[i]))
+    open_places = tied
+    if not tied:
+        shown = _without(asking, parts, several)
+        if isinstance(shown, list):
+            yield from ({**case, **({"choose": path} if path else {})} for case in shown)
+            return
+        open_places = [i for i in several if not _satisfied(parts[i], shown)] or several
+    place = min(open_places, key=lambda i: len(parts[i]))
     for alternative in range(len(parts[place]) - 1):
-        chosen = choose(parts, place, alternative)
-        yield from _alternatives(derived, chosen, [*path, [place, alternative]])
+        yield from _cases(asking, choose(parts, place, alternative), [*path, [place, alternative]])
+
+
+def _without(
+    asking: Asking, parts: list[Formula], several: Sequence[int]
+) -> list[dict[str, Any]] | Assignment:
+    """A proof that needs none of these disjunctions, or what satisfies everything else: {} if not known.
+
+    Whoever satisfies all parts satisfies those that are left, so that the sets of such a proof cover both.
+    """
+    kept = [i for i in range(len(parts)) if i not in several]
+    try:
+        cases = asking.ask([parts[i] for i in kept])
+    except _Met as met:
+        if all(_satisfied(parts[i], met.assignment) for i in several):
+            raise
+        return met.assignment
+    except Unsupported:
+        return {}
+    return [_renumbered(case, kept) for case in cases]
+
+
+def _renumbered(case: Mapping[str, Any], kept: Sequence[int]) -> dict[str, Any]:
+    """The same case, where conjuncts are counted with those that were left out."""
+    assert not case.get("choose")
+    definitions = [[name, kept[place]] for name, place in case.get("define", ())]
+    return {**case, **({"define": definitions} if definitions else {})}
+
+
+def _satisfied(part: Formula, found: Assignment) -> bool:
+    """Does it hold at this point? Not if the point has no value for something that is compared."""
+    if part[0] == "and":
+        return all(_satisfied(p, found) for p in inner(part))
+    if part[0] == "or":
+        return any(_satisfied(p, found) for p in inner(part))
+    linear = form(part)
+    if any(name and name not in found for name in linear):
+        return False
+    total = sum((c * (Fraction(found[name]) if name else 1) for name, c in linear.items()), Fraction(0))
+    return total == 0 if part[0] == "=" else total < 0 or (total == 0 and part[0] == "<=")
 
 
 def _ways(part: Formula) -> int:

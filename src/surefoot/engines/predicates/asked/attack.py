@@ -102,7 +102,7 @@ def _initial_places(search: Search, rng: Random) -> Cube:
     """A location to start in for every component that has several."""
     components = search.dynamics.problem.environment.components
     several = [c for c in components if len(c.locations) > 1]
-    places = [Fraction(c.locations.index(rng.choice(c.initial))) for c in several]
+    places = [c.locations.index(rng.choice(c.initial)) for c in several]
     names = search.expansion.location_names
     return Cube({n: (p, p) for n, p in zip(names, places, strict=True)}, ())
 

@@ -18,6 +18,7 @@ from surefoot.engines.predicates.asked.cubes import Cube, Point, settled
 from surefoot.query.formula import All, AnyOf, Atom
 
 MOST_CASES = 4096  # of one question; beyond that it counts as possible
+AT_ONCE = 8  # of these
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,29 +34,37 @@ Ask: TypeAlias = Callable[[Sequence[Cube]], list[Reply]]  # about cubes without 
 
 
 def case_by_case(cubes: Sequence[Cube], kinds: Kinds, ask: Ask, ask_points: Ask) -> list[Reply]:
-    """One reply for each cube; `ask_points`: about cubes that have a single point."""
+    """One reply for each cube; `ask_points`: about cubes that have a single point.
+
+    The cases of one question are gone through depth first, so that a point is found soon if there is one;
+    those of all questions are asked together.
+    """
     replies, made = [IMPOSSIBLE] * len(cubes), [0] * len(cubes)
-    waiting = list(enumerate(cubes))
-    while waiting:
+    stacks = [[cube] for cube in cubes]
+    while any(stacks):
+        now = [(number, cube) for number, stack in enumerate(stacks) for cube in stack[-AT_ONCE:]]
+        for stack in stacks:
+            del stack[-AT_ONCE:]
+        told = ask([replace(cube, clauses=()) for _, cube in now])
         found: list[tuple[int, Cube, Point]] = []
-        told = ask([replace(cube, clauses=()) for _, cube in waiting])
-        for (number, cube), reply in zip(waiting, told, strict=True):
+        for (number, cube), reply in zip(now, told, strict=True):
             if reply.possible and cube.clauses and reply.point is not None:
                 found.append((number, cube, reply.point))
             elif reply.possible and replies[number].point is None:
                 replies[number] = reply
-        waiting = []
         for (number, cube, point), clause in zip(found, _violated(found, ask_points), strict=True):
             if clause is None:
                 replies[number] = Reply(True, point)
                 continue
             parts = divided(cube, clause)
             made[number] += len(parts)
-            if made[number] > MOST_CASES and replies[number].point is None:
+            if made[number] <= MOST_CASES:
+                stacks[number] += [c for part in reversed(parts) if (c := within(*part, kinds)) is not None]
+            elif replies[number].point is None:
                 replies[number] = OPEN
-            elif made[number] <= MOST_CASES:
-                waiting += [(number, c) for part in parts if (c := within(*part, kinds)) is not None]
-        waiting = [(n, c) for n, c in waiting if replies[n].point is None]
+        for number, reply in enumerate(replies):
+            if reply.point is not None or made[number] > MOST_CASES:
+                stacks[number].clear()
     return replies
 
 

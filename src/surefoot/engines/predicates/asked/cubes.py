@@ -27,7 +27,8 @@ from surefoot.query.linear import Linear, constant, minus, plus, scaled, variabl
 
 MOST = 16_384  # alternatives of one condition
 Point: TypeAlias = Mapping[str, Fraction]
-Ends: TypeAlias = tuple[Fraction | None, Fraction | None]
+Number: TypeAlias = Fraction | int  # whole ends are ints, which compare much faster
+Ends: TypeAlias = tuple[Number | None, Number | None]
 Side: TypeAlias = tuple[tuple[tuple[str, int, int], ...], tuple[int, int] | None]
 
 
@@ -49,6 +50,10 @@ def whole_names(kinds: Kinds) -> frozenset[str]:
 
 def named(condition: Formula) -> frozenset[str]:
     return frozenset(n for atom in atoms(condition) for n, _ in atom.linear.coefficients)
+
+
+def plain(number: Number) -> Number:
+    return number.numerator if number.denominator == 1 else number
 
 
 def normal_atom(atom: Atom) -> Formula:
@@ -73,7 +78,7 @@ def cube_of(several: Iterable[Atom]) -> Cube:
             rows.append(atom)
             continue
         ((name, factor),) = atom.linear.coefficients
-        end = -atom.linear.constant / factor
+        end = plain(-atom.linear.constant / factor)
         low, high = box.get(name, (None, None))
         if factor < 0 or atom.relation is Relation.EQ:
             low = end if low is None else max(low, end)
@@ -144,7 +149,7 @@ def _apart(row: Atom, rows: Mapping[Side, Atom]) -> bool:
     return gap > 0 or (gap == 0 and Relation.LT in (row.relation, other.relation))
 
 
-def _beyond(low: Fraction | None, high: Fraction | None, kind: Scalar) -> bool:
+def _beyond(low: Number | None, high: Number | None, kind: Scalar) -> bool:
     """Has no value of this kind these bounds?"""
     least, most = _range(kind)
     return (low is not None and most is not None and low > most) or (
@@ -160,12 +165,12 @@ def impossible(row: Atom, cube: Cube, kinds: Kinds) -> bool:
     return row.relation is Relation.EQ and high is not None and high < 0
 
 
-def span(linear: Linear, cube: Cube, kinds: Kinds) -> Ends:
+def span(linear: Linear, cube: Cube, kinds: Kinds) -> tuple[Fraction | None, Fraction | None]:
     """Between which numbers a linear form lies on the box of a cube."""
     low: Fraction | None = linear.constant
     high: Fraction | None = linear.constant
     for name, factor in linear.coefficients:
-        below, above = ends(name, cube, kinds)
+        below, above = limits(name, cube, kinds)
         if factor < 0:
             below, above = above, below
         low = None if low is None or below is None else low + factor * below
@@ -173,7 +178,7 @@ def span(linear: Linear, cube: Cube, kinds: Kinds) -> Ends:
     return low, high
 
 
-def ends(name: str, cube: Cube, kinds: Kinds) -> Ends:
+def limits(name: str, cube: Cube, kinds: Kinds) -> Ends:
     """The bounds of a name: those of the cube within those of its kind."""
     least, most = _range(kinds[name])
     below, above = cube.box.get(name, (None, None))
@@ -182,13 +187,19 @@ def ends(name: str, cube: Cube, kinds: Kinds) -> Ends:
     return below, above
 
 
+def ends(name: str, cube: Cube, kinds: Kinds) -> tuple[Fraction | None, Fraction | None]:
+    """The bounds of a name as fractions, to calculate with."""
+    low, high = limits(name, cube, kinds)
+    return None if low is None else Fraction(low), None if high is None else Fraction(high)
+
+
 @lru_cache(1 << 12)
 def _range(kind: Scalar) -> Ends:
     match kind:
         case Bool():
-            return Fraction(0), Fraction(1)
+            return 0, 1
         case Int(low, high) | Real(low, high):
-            return None if low is None else Fraction(low), None if high is None else Fraction(high)
+            return None if low is None else plain(low), None if high is None else plain(high)
 
 
 def composed(cube: Cube, after: Mapping[str, Linear], kinds: Kinds) -> Cube | None:

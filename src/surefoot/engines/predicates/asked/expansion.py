@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 from itertools import product
 from typing import TypeAlias
 
@@ -116,7 +115,7 @@ class Expansion:
 
     def cubes(self, key: Key) -> list[Cube]:
         """All states of an abstract state."""
-        box = {n: (Fraction(p), Fraction(p)) for n, p in zip(self.location_names, key.places, strict=True)}
+        box = {n: (p, p) for n, p in zip(self.location_names, key.places, strict=True)}
         here = [Cube(box, ())]
         for predicate, value in zip(self.predicates, key.bits, strict=True):
             here = meet(here, predicate.cubes(value), self.kinds)
@@ -164,7 +163,7 @@ class Expansion:
 
     def start(self, places: Places, way: int) -> Branch:
         """The starts in these locations: where a way leads that begins outside of everything."""
-        box = {n: (Fraction(p), Fraction(p)) for n, p in zip(self.location_names, places, strict=True)}
+        box = {n: (p, p) for n, p in zip(self.location_names, places, strict=True)}
         return Branch(
             Key(places, ()), way, places, {}, meet([Cube(box, ())], (self.ways[way].cube,), self.kinds)
         )

@@ -17,7 +17,7 @@ import numpy as np
 from surefoot.encode.call import Call
 from surefoot.encode.interval import Kinds
 from surefoot.engines.predicates.asked.cases import Reply, case_by_case
-from surefoot.engines.predicates.asked.cubes import Cube, ends, in_rows, named, whole_names
+from surefoot.engines.predicates.asked.cubes import Cube, Number, ends, in_rows, limits, named, whole_names
 from surefoot.engines.predicates.asked.foreign import Answerers, Asked, answers
 from surefoot.engines.predicates.moves import Dynamics
 from surefoot.engines.predicates.tabulated.table import OutOfTime
@@ -115,18 +115,18 @@ class Space:
         number, offsets = [], []
         for place, cube in enumerate(cubes):
             for column, name in enumerate(self.names):
-                below, above = ends(name, cube, self.kinds)
+                below, above = limits(name, cube, self.kinds)
                 assert below is not None
                 assert above is not None
                 low[place, column], high[place, column] = _outward(below, -1), _outward(above, 1)
-            system, limits = self._system(cube)
-            key = (len(limits), system.coefficients.tobytes(), system.strict.tobytes())
+            system, levels = self._system(cube)
+            key = (len(levels), system.coefficients.tobytes(), system.strict.tobytes())
             number.append(systems.setdefault(key, (len(systems), system))[0])
-            offsets.append(limits)
+            offsets.append(levels)
         most = max(map(len, offsets))
         padded = np.full((len(cubes), most), np.inf)
-        for line, limits in enumerate(offsets):
-            padded[line, : len(limits)] = limits
+        for line, levels in enumerate(offsets):
+            padded[line, : len(levels)] = levels
         inside = whole_names(self.kinds)
         whole = np.array([n in inside and not relaxed for n in self.names], dtype=np.bool_)
         distinct = tuple(s for _, s in systems.values())
@@ -160,7 +160,7 @@ def _row(linear: Linear, columns: Mapping[str, int]) -> tuple[Array, float]:
     return row, limit
 
 
-def _outward(end: Fraction, side: int) -> float:
+def _outward(end: Number, side: int) -> float:
     """The end itself, or the next float beyond it."""
     if end.denominator == 1 and abs(end.numerator) <= LARGEST:
         return float(end.numerator)

@@ -154,7 +154,7 @@ def without(cube: Cube, names: Iterable[str]) -> Cube:
 
 def located(dynamics: Dynamics, places: Mapping[str, int]) -> Cube:
     """The states with these locations."""
-    return Cube({name: (Fraction(p), Fraction(p)) for name, p in places.items()}, ())
+    return Cube({name: (p, p) for name, p in places.items()}, ())
 
 
 def before(predicate: Predicate, value: bool, way: Way, kinds: Kinds) -> list[Cube]:
