@@ -1,10 +1,12 @@
 """The sizes that PlaJA's regression tests expect of policy predicate abstraction, beside those found here.
 
-    python -m benchmarks.plaja FOLDER [--eight]
+    python -m benchmarks.plaja FOLDER [--eight] [--refined]
 
 FOLDER holds PlaJA's test instances. Every question is asked with the predicates of its file, unrefined;
 transitions are counted once for each pair of abstract states, as there. `--eight` adds the instance of eight
-blocks, which takes some minutes. Exit 1 if a number differs.
+blocks, which takes some minutes. `--refined` asks those of four blocks instead, which have no predicates,
+with the policy as it is and with the best of the applicable actions: both are safe. Exit 1 if a number
+differs, or if one of these is not proved with a certificate that the checker accepts.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import os
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):  # before numpy is imported
@@ -21,7 +24,10 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):  # before numpy is imp
 
 from surefoot.engines.predicates import Predicates  # noqa: E402
 from surefoot.formats.plaja import Question, read_questions  # noqa: E402
+from surefoot.problem.policy import Choose, NeuralPolicy  # noqa: E402
+from surefoot.run import verify  # noqa: E402
 from surefoot.verdict.artifact import AbstractGraph  # noqa: E402
+from surefoot.verdict.verdict import Proved  # noqa: E402
 from surefoot.work.budget import Budget  # noqa: E402
 
 BLOCKS = "icaps22/blocksworld"
@@ -36,6 +42,8 @@ EIGHT = (
     f"{BLOCKS}/{ASKED}/blocksworld_8_7/compact_starts_cost_predicates_afterwards/learned_no_cost/"
     "pa_compact_starts_cost_predicates_afterwards_blocksworld_8_7_16_16.jani",
 )
+FOUR = "blocksworld/cost_terminal/models/legacy_enc/blocksworld_4_3.jani"
+CONSTANTS = {"failing_probability": "0.5", "item_cost_bound": "50"}
 # Of ppa_blocks_6_cost and ppa_blocks_8_no_cost, by the number of predicates: starts, reachable states,
 # transitions, unsafe states.
 EXPECTED = {43: (171, 433, 1005, 0), 49: (202, 349, 738, 0), 81: (4139, 6569, 13138, 0)}
@@ -45,8 +53,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("folder", type=Path, help="with PlaJA's test instances")
     parser.add_argument("--eight", action="store_true", help="eight blocks as well")
+    parser.add_argument("--refined", action="store_true", help="four blocks, without predicates")
     parser.add_argument("--seconds", type=float, default=3600.0, help="for one question")
     given = parser.parse_args(arguments)
+    if given.refined:
+        return refined(given.folder, given.seconds)
     differ = 0
     asked = [
         question
@@ -63,6 +74,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
             f"{len(question.predicates)}  {expected}  {found}  {time.process_time() - begun:.1f}", flush=True
         )
     return 1 if differ else 0
+
+
+def refined(folder: Path, seconds: float) -> int:
+    """Four blocks (cegar_blocks_4_cost, 22 predicates and 2,167 or 3,026 abstract states there)."""
+    (question,) = read_questions(folder / FOUR, None, CONSTANTS).values()
+    policy = question.problem.policy
+    assert isinstance(policy, NeuralPolicy)
+    missing = 0
+    print("policy  answer  predicates  abstract states  CPU seconds")
+    for choose in (Choose.ARGMAX, Choose.ARGMAX_APPLICABLE):
+        problem = replace(question.problem, policy=replace(policy, choose=choose))
+        begun = _used()
+        result = verify(problem, engine=Predicates(), budget=Budget(seconds))
+        missing += not (isinstance(result.verdict, Proved) and result.certified)
+        graph = getattr(result.verdict, "artifact", None)
+        assert isinstance(graph, AbstractGraph)
+        name = type(result.verdict).__name__.lower()
+        count = f"{len(graph.predicates)}  {len(graph.states)}"
+        print(f"{choose.value}  {name}  {count}  {_used() - begun:.1f}", flush=True)
+    return 1 if missing else 0
+
+
+def _used() -> float:
+    """Processor seconds of this process and of the checkers that it has started."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
 
 
 def sizes(question: Question, seconds: float) -> tuple[int, int, int, int] | None:
