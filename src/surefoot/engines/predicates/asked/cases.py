@@ -78,7 +78,7 @@ def _violated(found: Sequence[tuple[int, Cube, Point]], ask_points: Ask) -> list
     for _, cube, point in found:
         rests = [(c, rest) for c in cube.clauses if (rest := settled(c, point)) != All()]
         rows = [rest for _, rest in rests if isinstance(rest, Atom)]
-        box = {n: (v, v) for n, v in point.items()}
+        box = {**cube.box, **{n: (v, v) for n, v in point.items()}}  # bounds of outputs stay
         open_clauses.append([c for c, _ in rests])
         alone.append(Cube(box, (*cube.rows, *rows)) if rows and len(rows) == len(rests) else None)
     replies = iter(ask_points([c for c in alone if c is not None]))
