@@ -222,3 +222,18 @@ def test_a_question_of_the_model_itself_is_asked_by_its_name(
     assert run([*command, "--property", "q"]) == 2
     assert "none.jani2nnet" in capsys.readouterr().err
     assert run([*command, "--property", "plain"]) == 1
+    both = [properties[0], {"name": "broken", "expression": {**asked, "file": "none.jani2nnet"}}]
+    model.write_text(json.dumps({**COUNTER, "properties": both}), "utf-8")
+    assert run([*command, "--property", "q"]) == 0
+    for start in (
+        {"op": "states-values", "values": [3]},
+        {"op": "states-values", "values": [{"variables": [{"name": "x", "value": 3}]}]},
+        {"op": "state-condition", "locations": [{"automaton": "a"}]},
+        {"op": "let"},
+    ):
+        model.write_text(
+            json.dumps({**COUNTER, "properties": [{"name": "q", "expression": {**asked, "start": start}}]})
+        )
+        capsys.readouterr()
+        assert run([*command, "--property", "q"]) == 2
+        assert "`q`" in capsys.readouterr().err

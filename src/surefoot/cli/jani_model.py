@@ -57,7 +57,7 @@ def _own_questions(
 ) -> dict[str, Question]:
     """Those properties that have starts or a policy of their own, by name."""
     wanted = set(model.refused) & set(asked) if asked else set(model.refused)
-    return {n: q for n, q in read_questions(path, None, constants).items() if n in wanted} if wanted else {}
+    return read_questions(path, None, constants, wanted) if wanted else {}
 
 
 def _is_file(asked: str) -> bool:
@@ -103,7 +103,7 @@ def _all(model: JaniModel, path: Path, questions: Mapping[str, Question]) -> Map
     for name, error in model.refused.items():
         if name in questions:
             continue
-        others = ", ".join(f"`{n}`" for n in model.properties)
+        others = ", ".join(f"`{n}`" for n in (*model.properties, *questions))
         fix = f"ask for others with --property: {others}" if others else "ask with --property TEXT"
         raise type(error)(f"property `{name}`: {error.what}", fix=fix, where=error.where)
     if not model.properties and not questions:

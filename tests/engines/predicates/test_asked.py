@@ -15,6 +15,8 @@ from surefoot.certify.replay import replay
 from surefoot.engines.predicates import Predicates
 from surefoot.engines.predicates.asked.conditions import cubes
 from surefoot.engines.predicates.asked.search import Reached, Search
+from surefoot.engines.predicates.moves import dynamics
+from surefoot.engines.predicates.separate import about_states
 from surefoot.engines.predicates.tabulated.table import OutOfTime
 from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
 from surefoot.problem.problem import Problem
@@ -249,3 +251,8 @@ def test_what_is_left_of_a_division_is_a_case_for_every_quotient(by: int) -> Non
         asked = graph(problem, Predicates(given, fixed=True, means="cells"))
         assert states(asked) == states(table)
         assert edges(asked) == edges(table)
+
+
+def test_a_number_that_is_assigned_is_no_condition() -> None:
+    model = dynamics(braking(PLACE > 1_000_000))
+    assert about_states(model, [PLACE, PLACE <= 3]) == [PLACE <= 3]

@@ -99,6 +99,20 @@ def test_too_many_cases_count_as_possible(monkeypatch: pytest.MonkeyPatch) -> No
     assert case_by_case([Cube({}, (), (clause,))], KINDS, Answering(), Answering()) == [OPEN]
 
 
+def test_a_question_that_is_left_open_is_divided_too() -> None:
+    """As a whole nothing is known of it, but each of its cases is impossible."""
+    low, high = (
+        Atom(Linear((("x", Fraction(sign)),), Fraction(end)), Relation.LE) for sign, end in ((1, -1), (-1, 2))
+    )
+
+    def ask(cubes: Sequence[Cube]) -> list[Reply]:
+        return [IMPOSSIBLE if "x" in cube.box else OPEN for cube in cubes]
+
+    question = Cube({}, (), (AnyOf((low, high)),))
+    assert case_by_case([question], KINDS, ask, ask) == [IMPOSSIBLE]
+    assert case_by_case([question], KINDS, lambda cubes: [OPEN] * len(cubes), ask) == [OPEN]
+
+
 def test_the_best_of_nine_applicable_actions_is_no_65536_cases() -> None:
     """Each of the others is applicable or not in four ways; more than 10^20 states."""
     problem = piles((Var("pile8") <= 99) & (Var("pile0") >= 1))

@@ -119,7 +119,7 @@ def check(
     count, cases = Count(), [read_case(c) for c in items(data["cases"], "cases")]
     accepted, reason = True, "every case is covered and every state is closed"
     try:
-        _no_solution(query, cases, arithmetic, {}, count)
+        no_solution(query, cases, arithmetic, {}, count)
     except Refused as error:
         accepted, reason = False, str(error)
     return _verdict(
@@ -212,7 +212,7 @@ def _about_runs(data: dict[str, Any], places: Places, arithmetic: str) -> Verdic
             raise Refused(f"not the obligations of this problem, which are {len(wanted)}")
         for obligation, several in zip(wanted, cases, strict=True):
             where = f"{obligation.query.origin}: "
-            _no_solution(obligation.query, several, arithmetic, kernels, count)
+            no_solution(obligation.query, several, arithmetic, kernels, count)
     except Refused as error:
         accepted, reason = False, where + str(error)
     return _verdict(accepted, reason, words, arithmetic, problem.uncertified, count)
@@ -252,7 +252,7 @@ def _recurrence(data: object, places: Places, arithmetic: str) -> Derived:
     return problem, words, derive
 
 
-def _no_solution(
+def no_solution(
     query: Query,
     cases: Sequence[Mapping[str, Any]],
     arithmetic: str,

@@ -14,6 +14,7 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
+from surefoot.certify.checker.check import no_solution
 from surefoot.certify.checker.claim import Places
 from surefoot.certify.checker.execution.argument import read_argument
 from surefoot.certify.checker.execution.obligations import Obligation, each
@@ -21,6 +22,7 @@ from surefoot.certify.checker.execution.problem import Problem as Read
 from surefoot.certify.checker.execution.problem import read_problem
 from surefoot.certify.checker.number import BadCertificate, Refused
 from surefoot.certify.checker.proof.cases import choose, conjuncts
+from surefoot.certify.checker.proof.walk import Count
 from surefoot.certify.checker.query import Formula, form, inner
 from surefoot.certify.checker.query import Query as Derived
 from surefoot.certify.execution.argument import Aid, shown_before, stated
@@ -165,10 +167,12 @@ class Asking:
     budget: Budget
     arithmetic: str
 
+    def about(self, parts: Sequence[Formula]) -> Derived:
+        return replace(self.derived, formula=("and", *parts))
+
     def ask(self, parts: Sequence[Formula]) -> Sequence[Mapping[str, Any]]:
         """The cases of a proof that nothing satisfies all of these; `Unsupported` if there is none."""
-        here = replace(self.derived, formula=("and", *parts))
-        return _leaf(here, self.network, self.budget, self.arithmetic)
+        return _leaf(self.about(parts), self.network, self.budget, self.arithmetic)
 
 
 def _cases(asking: Asking, parts: list[Formula], path: list[list[int]]) -> Iterator[dict[str, Any]]:
@@ -206,17 +210,19 @@ def _without(
     """A proof that needs none of these disjunctions, or what satisfies everything else: {} if not known.
 
     Whoever satisfies all parts satisfies those that are left, so that the sets of such a proof cover both.
+    But the checker takes bounds from disjunctions too, and relaxations in a smaller box are others.
     """
     kept = [i for i in range(len(parts)) if i not in several]
     try:
-        cases = asking.ask([parts[i] for i in kept])
+        cases = [_renumbered(case, kept) for case in asking.ask([parts[i] for i in kept])]
+        no_solution(asking.about(parts), cases, asking.arithmetic, {}, Count())
     except _Met as met:
         if all(_satisfied(parts[i], met.assignment) for i in several):
             raise
         return met.assignment
-    except Unsupported:
+    except (Unsupported, Refused):
         return {}
-    return [_renumbered(case, kept) for case in cases]
+    return cases
 
 
 def _renumbered(case: Mapping[str, Any], kept: Sequence[int]) -> dict[str, Any]:

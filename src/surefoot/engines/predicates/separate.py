@@ -19,7 +19,7 @@ from surefoot.engines.predicates.moves import Dynamics, scalar_terms
 from surefoot.engines.predicates.tabulated.columns import Column, Columns, Numbers
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Bool
-from surefoot.problem.term import Apply, Const, Op, Term, Var, free_names
+from surefoot.problem.term import Apply, Op, Term, Var, free_names
 
 Rows = NDArray[np.int64]  # one row of scalars per state
 PREFERENCE = 0.02  # a comparison of the model wins over a bound that separates only so much better
@@ -108,7 +108,9 @@ def precondition(condition: Term, after: Mapping[str, Term]) -> Term:
 
 
 def about_states(dynamics: Dynamics, terms: Sequence[Term]) -> list[Term]:
-    """Those that speak of the state alone, each once."""
-    own = set(dynamics.scalars)
-    varying = (t for t in terms if not isinstance(t, Const) and free_names(t) and free_names(t) <= own)
-    return list(dict.fromkeys(varying))
+    """Those that speak of the state alone, each once; a name of a number is no condition."""
+    kinds = dynamics.layout.kinds
+    varying = (t for t in terms if free_names(t) and free_names(t) <= kinds.keys())
+    return list(
+        dict.fromkeys(t for t in varying if not isinstance(t, Var) or isinstance(kinds[t.name], Bool))
+    )

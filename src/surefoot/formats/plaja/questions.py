@@ -8,7 +8,7 @@ read once more with these starts, so that every condition is read as any other o
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -35,9 +35,12 @@ class Question:
 
 
 def read_questions(
-    path: Path, questions: Path | None = None, constants: Mapping[str, Given] | None = None
+    path: Path,
+    questions: Path | None = None,
+    constants: Mapping[str, Given] | None = None,
+    wanted: Container[str] | None = None,
 ) -> dict[str, Question]:
-    """All questions with the operator `PA`, by name."""
+    """All questions with the operator `PA`, or those that are wanted, by name."""
     where = questions or path
     model = _document(path)
     found: dict[str, Question] = {}
@@ -45,10 +48,16 @@ def read_questions(
         asked = entry.get("expression", {}) if isinstance(entry, dict) else {}
         if isinstance(asked, dict) and asked.get("op") == "PA":
             name = str(entry.get("name"))
+            if wanted is not None and name not in wanted:
+                continue
             try:
                 found[name] = _question(model, name, asked, where, constants or {})
             except SurefootError as error:
                 raise error.at(f"{where}: `{name}`") from None
+            except (AttributeError, KeyError, TypeError) as error:
+                what = f"the question is not written as PlaJA's are: {error}"
+                fix = "compare `start`, `reach` and `predicates` with those of another model"
+                raise InvalidProblem(what, fix=fix, where=f"{where}: `{name}`") from None
     return found
 
 

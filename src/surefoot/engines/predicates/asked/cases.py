@@ -19,6 +19,7 @@ from surefoot.query.formula import All, AnyOf, Atom
 
 MOST_CASES = 4096  # of one question; beyond that it counts as possible
 AT_ONCE = 8  # of these
+MOST_HARD = 16  # cubes of one question that are divided because the solver leaves them open
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ def case_by_case(cubes: Sequence[Cube], kinds: Kinds, ask: Ask, ask_points: Ask)
     The cases of one question are gone through depth first, so that a point is found soon if there is one;
     those of all questions are asked together.
     """
-    replies, made = [IMPOSSIBLE] * len(cubes), [0] * len(cubes)
+    replies, made, hard = [IMPOSSIBLE] * len(cubes), [0] * len(cubes), [0] * len(cubes)
     stacks = [[cube] for cube in cubes]
     while any(stacks):
         now = [(number, cube) for number, stack in enumerate(stacks) for cube in stack[-AT_ONCE:]]
@@ -50,22 +51,34 @@ def case_by_case(cubes: Sequence[Cube], kinds: Kinds, ask: Ask, ask_points: Ask)
         for (number, cube), reply in zip(now, told, strict=True):
             if reply.possible and cube.clauses and reply.point is not None:
                 found.append((number, cube, reply.point))
+            elif reply.possible and cube.clauses and hard[number] < MOST_HARD:
+                hard[number] += 1
+                stacks[number] += _parts(cube, min(cube.clauses, key=_size), kinds)
             elif reply.possible and replies[number].point is None:
                 replies[number] = reply
         for (number, cube, point), clause in zip(found, _violated(found, ask_points), strict=True):
             if clause is None:
                 replies[number] = Reply(True, point)
                 continue
-            parts = divided(cube, clause)
-            made[number] += len(parts)
+            made[number] += len(clause.parts)
             if made[number] <= MOST_CASES:
-                stacks[number] += [c for part in reversed(parts) if (c := within(*part, kinds)) is not None]
+                stacks[number] += _parts(cube, clause, kinds)
             elif replies[number].point is None:
                 replies[number] = OPEN
         for number, reply in enumerate(replies):
             if reply.point is not None or made[number] > MOST_CASES:
                 stacks[number].clear()
     return replies
+
+
+def _parts(cube: Cube, clause: AnyOf, kinds: Kinds) -> list[Cube]:
+    """The alternatives of a clause, the first one last."""
+    several = (within(*part, kinds) for part in reversed(divided(cube, clause)))
+    return [c for c in several if c is not None]
+
+
+def _size(clause: AnyOf) -> int:
+    return len(clause.parts)
 
 
 def _violated(found: Sequence[tuple[int, Cube, Point]], ask_points: Ask) -> list[AnyOf | None]:
@@ -84,6 +97,6 @@ def _violated(found: Sequence[tuple[int, Cube, Point]], ask_points: Ask) -> list
     replies = iter(ask_points([c for c in alone if c is not None]))
     agreed = [c is not None and next(replies).point is not None for c in alone]
     return [
-        None if agrees or not clauses else min(clauses, key=lambda c: len(c.parts))
+        None if agrees or not clauses else min(clauses, key=_size)
         for clauses, agrees in zip(open_clauses, agreed, strict=True)
     ]

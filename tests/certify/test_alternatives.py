@@ -1,0 +1,80 @@
+"""Proofs of obligations with many alternatives, of which they need few."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from random import Random
+
+import pytest
+
+from surefoot.certify.checker.check import no_solution
+from surefoot.certify.checker.execution.obligations import Obligation
+from surefoot.certify.checker.network import read_network
+from surefoot.certify.checker.proof.walk import Count
+from surefoot.certify.checker.query import Call, Formula, Query, Variable
+from surefoot.certify.execution import prove
+from surefoot.errors import Unsupported
+from surefoot.problem.network import Network, dense
+from surefoot.query.claim import network_written
+from surefoot.work.budget import Budget
+
+NAMES = ("x", "y", "z")
+SATISFIABLE = (0, 1)  # of the seeds below
+
+
+def a_network(draw: Random) -> Network:
+    width = draw.choice((6, 10))
+    shapes = ((3, width), (width, width), (width, 2))
+    weights = [[[draw.uniform(-1, 1) for _ in range(n)] for _ in range(m)] for n, m in shapes]
+    biases = [[draw.uniform(-1, 1) for _ in range(m)] for _, m in shapes]
+    return dense(list(zip(weights, biases, strict=True)))
+
+
+def asked(network: Network, *parts: Formula) -> Query:
+    ranges = [Variable(n, Fraction(0), Fraction(4), "real") for n in NAMES]
+    outputs = [Variable(n, None, None, "real") for n in ("first", "second")]
+    inputs = tuple({n: Fraction(1)} for n in NAMES)
+    call = Call(read_network(network_written(network)), inputs, ("first", "second"))
+    return Query((*ranges, *outputs), (call,), ("and", *parts), "a question")
+
+
+def gap(limit: Fraction) -> Formula:
+    return ("<=", {"first": Fraction(1), "second": Fraction(-1), "": -limit})
+
+
+def below(name: str, *limits: int) -> Formula:
+    return ("or", *(("<=", {name: Fraction(1), "": Fraction(-limit)}) for limit in limits))
+
+
+def above(name: str, *limits: int) -> Formula:
+    return ("or", *(("<=", {name: Fraction(-1), "": Fraction(limit)}) for limit in limits))
+
+
+def test_what_is_shown_in_a_wider_box_is_checked_in_the_box_that_alternatives_leave() -> None:
+    """A proof without the alternatives is refused there; then they are gone through."""
+    network = a_network(Random(421))
+    several = (below("y", 1, 3), below("y", 1, 3), below("x", 2, 1), below("x", 2, 4), above("x", 1, 3))
+    query = asked(network, gap(Fraction(993, 1000)), *several, below("x", 2, 4))
+    cases = prove.proof(Obligation("o", 0, query), network, Budget(60), "float32")
+    no_solution(query, cases, "float32", {}, Count())
+
+
+@pytest.mark.parametrize("seed", (0, 1, 4, 5, 10, 12))
+def test_proofs_with_few_alternatives_at_a_time_are_accepted(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prove, "MOST_WAYS", 1)
+    draw = Random(seed)
+    network = a_network(draw)
+    parts = [
+        draw.choice((below, above))(draw.choice(NAMES), draw.randint(0, 4), draw.randint(0, 4))
+        for _ in range(draw.randint(2, 6))
+    ]
+    query = asked(network, gap(Fraction(draw.randint(-6, -1), 2)), *parts)
+    obligation = Obligation("o", 0, query)
+    if seed in SATISFIABLE:
+        with pytest.raises(Unsupported, match="not excluded by this argument"):
+            prove.proof(obligation, network, Budget(60), "float32")
+    else:
+        cases = prove.proof(obligation, network, Budget(60), "float32")
+        no_solution(query, cases, "float32", {}, Count())
