@@ -59,7 +59,7 @@ def test_what_is_shown_in_a_wider_box_is_checked_in_the_box_that_alternatives_le
     no_solution(query, cases, "float32", {}, Count())
 
 
-@pytest.mark.parametrize("seed", (0, 1, 4, 5, 10, 12))
+@pytest.mark.parametrize("seed", [0, 1, 4, 5, 10, 12])
 def test_proofs_with_few_alternatives_at_a_time_are_accepted(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -38,6 +38,7 @@ from surefoot.work.budget import Budget
 
 MOST_CASES = 256  # of an obligation
 MOST_WAYS = 32  # to satisfy the disjunctions, for one question to the solver
+SHARE = 0.25  # of the time that is left, for a question without its disjunctions
 SIMPLE = ("step/violation", "step/escape", "longer")  # obligations about sequences that pass no state twice
 
 
@@ -170,9 +171,10 @@ class Asking:
     def about(self, parts: Sequence[Formula]) -> Derived:
         return replace(self.derived, formula=("and", *parts))
 
-    def ask(self, parts: Sequence[Formula]) -> Sequence[Mapping[str, Any]]:
+    def ask(self, parts: Sequence[Formula], share: float = 1.0) -> Sequence[Mapping[str, Any]]:
         """The cases of a proof that nothing satisfies all of these; `Unsupported` if there is none."""
-        return _leaf(self.about(parts), self.network, self.budget, self.arithmetic)
+        clock = Budget(share * self.budget.remaining(), self.budget.seed)
+        return _leaf(self.about(parts), self.network, clock, self.arithmetic)
 
 
 def _cases(asking: Asking, parts: list[Formula], path: list[list[int]]) -> Iterator[dict[str, Any]]:
@@ -214,7 +216,7 @@ def _without(
     """
     kept = [i for i in range(len(parts)) if i not in several]
     try:
-        cases = [_renumbered(case, kept) for case in asking.ask([parts[i] for i in kept])]
+        cases = [_renumbered(case, kept) for case in asking.ask([parts[i] for i in kept], SHARE)]
         no_solution(asking.about(parts), cases, asking.arithmetic, {}, Count())
     except _Met as met:
         if all(_satisfied(parts[i], met.assignment) for i in several):
