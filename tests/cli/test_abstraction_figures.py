@@ -179,11 +179,11 @@ def test_every_claim_has_a_measure_and_a_figure() -> None:
 
 
 def test_a_line_without_an_end_is_an_arrow() -> None:
-    line = Line("a < b", ((1, 2.0), (2, 30.0)), late=((3, 60.0),), dash=1)
+    line = Line("a < b", "", ((1, 2.0), (2, 30.0)), late=((3, 60.0),))
     drawn = lines_svg(
         "t", [LinePanel("p", "x", "y", (line,), logarithmic=True), LinePanel("none", "", "", ())]
     )
     assert "a &lt; b: no end within 60 at 3" in drawn
     assert drawn.count("<circle") == 2
-    alone = LinePanel("p", "x", "y", (Line("a", ((130.0, 2.0),)),))
+    alone = LinePanel("p", "x", "y", (Line("a", "", ((130.0, 2.0),)),))
     assert "130</text>" in lines_svg("t", [alone])

@@ -183,16 +183,14 @@ def _lines(runs: Sequence[Run], figure: AbstractionFigure, what: str) -> tuple[L
     for one in runs:
         fixed = one.instance.starts if over == "predicates" else one.instance.predicates
         found.setdefault((one.instance.width, fixed, one.configuration), []).append(one)
-    widths = list(dict.fromkeys((w, f) for w, f, _ in found))
-    names = list(dict.fromkeys(c for *_, c in found))
     lines = []
     for (width, fixed, configuration), group in found.items():
-        label = f"{width}" if over == "predicates" else f"{width}, {fixed} predicates"
-        label += "" if configuration == DEFAULT else f", {configuration}"
+        name = f"{width}" if over == "predicates" else f"{width}, {fixed} predicates"
+        kind = "" if configuration == DEFAULT else configuration
         place = [(float(getattr(r.instance, over)), float(getattr(r, what)), r.finished) for r in group]
         place.sort()
         done = tuple((x, y) for x, y, finished in place if finished)
-        late = tuple((x, y) for x, y, finished in place if not finished) if what == "seconds" else ()
-        colour, dash = widths.index((width, fixed)), names.index(configuration)
-        lines.append(Line(label, done, late, colour, dash))
+        late = tuple((x, y) for x, y, finished in place if not finished)
+        gaps = tuple(x for x, _ in late)
+        lines.append(Line(name, kind, done, late if what == "seconds" else (), gaps))
     return tuple(lines)
