@@ -29,6 +29,7 @@ from surefoot.run import verify  # noqa: E402
 from surefoot.verdict.artifact import AbstractGraph  # noqa: E402
 from surefoot.verdict.verdict import Proved  # noqa: E402
 from surefoot.work.budget import Budget  # noqa: E402
+from surefoot.work.processor import used  # noqa: E402
 
 BLOCKS = "icaps22/blocksworld"
 ASKED = "additional_properties/safety_verification/cost05"
@@ -85,21 +86,15 @@ def refined(folder: Path, seconds: float) -> int:
     print("policy  answer  predicates  abstract states  CPU seconds")
     for choose in (Choose.ARGMAX, Choose.ARGMAX_APPLICABLE):
         problem = replace(question.problem, policy=replace(policy, choose=choose))
-        begun = _used()
+        begun = used()
         result = verify(problem, engine=Predicates(), budget=Budget(seconds))
         missing += not (isinstance(result.verdict, Proved) and result.certified)
         graph = getattr(result.verdict, "artifact", None)
         assert isinstance(graph, AbstractGraph)
         name = type(result.verdict).__name__.lower()
         count = f"{len(graph.predicates)}  {len(graph.states)}"
-        print(f"{choose.value}  {name}  {count}  {_used() - begun:.1f}", flush=True)
+        print(f"{choose.value}  {name}  {count}  {used() - begun:.1f}", flush=True)
     return 1 if missing else 0
-
-
-def _used() -> float:
-    """Processor seconds of this process and of the checkers that it has started."""
-    times = os.times()
-    return times.user + times.system + times.children_user + times.children_system
 
 
 def sizes(question: Question, seconds: float) -> tuple[int, int, int, int] | None:
