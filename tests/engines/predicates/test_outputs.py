@@ -15,7 +15,8 @@ from tests.laws.brute_force import truth
 
 from surefoot.certify.replay import replay
 from surefoot.engines.predicates import Predicates
-from surefoot.engines.predicates.asked import refining, surely
+from surefoot.engines.predicates.asked import refining
+from surefoot.engines.predicates.asked.runs import surely
 from surefoot.network.evaluate import outputs_of
 from surefoot.problem.names import output_name
 from surefoot.problem.policy import NeuralPolicy

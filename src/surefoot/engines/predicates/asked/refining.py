@@ -11,13 +11,13 @@ from dataclasses import dataclass, field, replace
 from math import ceil, floor, prod
 
 from surefoot.encode.concrete import Candidate, concretise
-from surefoot.engines.predicates.asked.attack import attack
 from surefoot.engines.predicates.asked.cubes import Cube, ends
 from surefoot.engines.predicates.asked.expansion import Key
 from surefoot.engines.predicates.asked.foreign import Answerers
 from surefoot.engines.predicates.asked.paths import Run, Spurious, as_trace, compared, examine
+from surefoot.engines.predicates.asked.runs.attack import attack
+from surefoot.engines.predicates.asked.runs.surely import beyond, explored, margin_at
 from surefoot.engines.predicates.asked.search import Reached, Search, begin
-from surefoot.engines.predicates.asked.surely import beyond, explored, margin_at
 from surefoot.engines.predicates.asked.ways import moved, predicate
 from surefoot.engines.predicates.closed import because_closed
 from surefoot.engines.predicates.graph import abstract_state, as_state

@@ -19,8 +19,8 @@ from random import Random
 import numpy as np
 
 from surefoot.encode.leap import Leap
-from surefoot.engines.predicates.asked.attack import some_starts
 from surefoot.engines.predicates.asked.cubes import Cube, Point, in_rows
+from surefoot.engines.predicates.asked.runs.attack import some_starts
 from surefoot.engines.predicates.asked.search import Goal, Search
 from surefoot.engines.predicates.graph import as_state
 from surefoot.engines.predicates.moves import Dynamics, domain

@@ -1,0 +1,1 @@
+"""Runs of the reference semantics: tried at first, and sought where only rounding leads to a bad state."""
