@@ -14,8 +14,8 @@ from typing import TypeAlias
 
 from surefoot.encode.interval import Kinds
 from surefoot.engines.predicates.asked.conditions import divided, within
-from surefoot.engines.predicates.asked.cubes import Cube, Point, settled
-from surefoot.query.formula import All, AnyOf, Atom
+from surefoot.engines.predicates.asked.cubes import Cube, Point, left_of
+from surefoot.query.formula import AnyOf, Atom
 
 MOST_CASES = 4096  # of one question; beyond that it counts as possible
 AT_ONCE = 8  # of these
@@ -89,7 +89,7 @@ def _violated(found: Sequence[tuple[int, Cube, Point]], ask_points: Ask) -> list
     open_clauses: list[list[AnyOf]] = []
     alone: list[Cube | None] = []  # the cube in its point, with what is demanded of the outputs there
     for _, cube, point in found:
-        rests = [(c, rest) for c in cube.clauses if (rest := settled(c, point)) != All()]
+        rests = left_of(cube.clauses, point)
         rows = [rest for _, rest in rests if isinstance(rest, Atom)]
         box = {**cube.box, **{n: (v, v) for n, v in point.items()}}  # bounds of outputs stay
         open_clauses.append([c for c, _ in rests])

@@ -11,18 +11,8 @@ from typing import TypeAlias
 from surefoot.encode.interval import Kinds, Scalar
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Bool, Int, Real
-from surefoot.query.formula import (
-    All,
-    AnyOf,
-    Atom,
-    Formula,
-    Relation,
-    all_of,
-    any_of,
-    atoms,
-    holds,
-    sharpen,
-)
+from surefoot.query.bounds import Interval, simplify
+from surefoot.query.formula import All, AnyOf, Atom, Formula, Relation, atoms, holds, sharpen
 from surefoot.query.linear import Linear, constant, minus, plus, scaled, variable
 
 MOST = 16_384  # alternatives of one condition
@@ -119,8 +109,7 @@ def joined(first: Cube, second: Cube, kinds: Kinds) -> Cube | None:
         if any(_apart(row, kept) for row in new):
             return None
         rows = tuple(kept.values())
-    clauses = first.clauses + second.clauses if first.clauses and second.clauses else ()
-    made = Cube(box, rows, clauses or first.clauses or second.clauses)
+    made = Cube(box, rows, first.clauses + second.clauses)
     doubtful = (
         [r for r in first.rows if any(n in changed for n, _ in r.linear.coefficients)] if changed else []
     )
@@ -243,17 +232,15 @@ def value(linear: Linear, point: Point) -> Fraction:
     return total
 
 
-def settled(condition: Formula, point: Point) -> Formula:
-    """What is left of a condition at a point: comparisons of names for which the point has no value."""
-    match condition:
-        case All(parts):
-            return all_of(settled(p, point) for p in parts)
-        case AnyOf(parts):
-            return any_of(settled(p, point) for p in parts)
-        case Atom(linear, relation) if all(n in point for n, _ in linear.coefficients):
-            return All() if holds(value(linear, point), relation) else AnyOf()
-        case Atom():
-            return condition
+def left_of(clauses: Iterable[AnyOf], point: Point) -> list[tuple[AnyOf, Formula]]:
+    """The clauses that the point does not settle, and what is left of them: what it has no values for."""
+    box: dict[str, Interval] = {n: (v, v) for n, v in point.items()}
+    found = []
+    for clause in clauses:
+        free: dict[str, Interval] = dict.fromkeys(named(clause) - point.keys(), (None, None))
+        if (rest := simplify(clause, {**box, **free})) != All():
+            found.append((clause, rest))
+    return found
 
 
 def satisfies(point: Point, cube: Cube) -> bool:
@@ -262,5 +249,5 @@ def satisfies(point: Point, cube: Cube) -> bool:
         (low is None or low <= point[name]) and (high is None or point[name] <= high)
         for name, (low, high) in cube.box.items()
     )
-    demanded: tuple[Formula, ...] = (*cube.rows, *cube.clauses)
-    return inside and all(settled(part, point) == All() for part in demanded)
+    held = inside and all(holds(value(row.linear, point), row.relation) for row in cube.rows)
+    return held and not left_of(cube.clauses, point)

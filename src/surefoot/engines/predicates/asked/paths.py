@@ -15,6 +15,7 @@ from fractions import Fraction
 from math import floor
 
 from surefoot.encode.expand import expand_scalar
+from surefoot.encode.interval import Kinds
 from surefoot.encode.layout import value_of
 from surefoot.engines.predicates.asked.conditions import cubes
 from surefoot.engines.predicates.asked.cubes import (
@@ -215,22 +216,24 @@ def _separated(
     `said`: what is demanded of the second state, by the network too, and perhaps not met in the first. A
     comparison that follows from it is taken before others, in which the states only happen to differ.
     """
-    dynamics, differing = search.dynamics, list[Term]()
+    dynamics, differing = search.dynamics, list[tuple[Term, Term]]()  # the latter holds in the second
     for candidate in about_states(dynamics, [c for t in terms for c in comparisons(t)]):
         try:
-            values = [bool(evaluate(candidate, _values(search, p))) for p in (first, second)]
+            values = [evaluate(candidate, _values(search, p)) for p in (first, second)]
         except Undefined:
             continue
         if values[0] != values[1]:
-            differing.append(candidate)
-            opposite = cubes(candidate if values[0] else ~candidate, dynamics.kinds)
-            if not meet(opposite, [said], dynamics.kinds):
-                differing = [candidate]
-                break
+            differing.append((candidate, candidate if values[1] else ~candidate))
     if not differing:
         return _turning(search, why, first, second, said)
-    condition = tidy(dynamics, differing[0])
+    follows = (c for c, held in differing if said != EVERYTHING and _follows(held, said, dynamics.kinds))
+    condition = tidy(dynamics, next(follows, differing[0][0]))
     return Spurious(why, expand_scalar(condition, scalar_terms(dynamics.layout)), condition)
+
+
+def _follows(condition: Term, said: Cube, kinds: Kinds) -> bool:
+    """Does the cube, as far as its bounds tell, lie where the condition holds?"""
+    return not meet(cubes(~condition, kinds), [said], kinds)
 
 
 def _halved(search: Search, keys: Sequence[Key], found: Spurious | str) -> Spurious | str:
