@@ -108,6 +108,9 @@ class Sketches:
         return (Squared(monomials, self.squares),)
 
 
+_NO_SKETCHES = Sketches()
+
+
 def shapes_for(
     kind: SetKind = "auto", degrees: tuple[int, ...] = (2, 4), squares: Squares = "auto"
 ) -> tuple[Shape, ...]:
@@ -123,7 +126,7 @@ def make(
     given: tuple[Shape, ...],
     budget: Budget,
     old: Sequence[OldRule] = (),
-    sketches: Sketches = Sketches(),  # noqa: B008 (frozen)
+    sketches: Sketches = _NO_SKETCHES,
 ) -> Made:
     """Synthesise, certify and check; without two ends for each control there is a program but no shield.
 
