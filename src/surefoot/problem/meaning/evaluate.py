@@ -67,7 +67,7 @@ def _plain(value: Any) -> Any:
 def _modulo(a: Any, b: Any) -> Any:
     if isinstance(a, Fraction | float) or isinstance(b, Fraction | float):
         raise Undefined("`%` needs whole numbers")
-    return a - b * (a // b)
+    return a % abs(b)
 
 
 def _select(array: Any, index: Any) -> Any:
