@@ -92,9 +92,9 @@ LAWS: list[tuple[str, Apply, Expected]] = [
 ]
 
 
-def value_or_none(compute: Callable[[], Any]) -> Any:
+def value_or_none(function: Callable[..., Any], *arguments: Any) -> Any:
     try:
-        return compute()
+        return function(*arguments)
     except (*UNDEFINED, Refused):
         return None
 
@@ -108,27 +108,27 @@ class TestOneMeaning:
                 wanted = expected(a, b)
                 if arithmetic is Arithmetic.FLOAT64 and wanted is not None:
                     wanted = float(wanted)
-                reference = value_or_none(lambda a=a, b=b: evaluate(term, {"a": a, "b": b}, arithmetic))
+                reference = value_or_none(evaluate, term, {"a": a, "b": b}, arithmetic)
                 assert reference == wanted, (a, b)
-                assert value_or_none(lambda row=(a, b): function(row)) == wanted, (a, b)
+                assert value_or_none(function, (a, b)) == wanted, (a, b)
 
     def test_a_constant_divisor_or_exponent(self, term: Term, expected: Expected) -> None:
         """Tiers have shorter ways for these."""
         for b in range(-3, 4):
             fixed = substitute(term, {"b": Const(b)})
-            shown = substitute(term, {"b": Const(b), "a": A + 0})
+            plain = compiled(tree(fixed), {"a": 0}, {})
+            short = compiled(tree(fixed), {"a": 0}, {0: ("integer", -7, 7)})
             for a in range(-7, 8):
                 wanted = expected(a, b)
-                assert value_or_none(lambda a=a: evaluate(fixed, {"a": a})) == wanted
-                assert value_or_none(lambda a=a: compiled(tree(fixed), {"a": 0}, {})((a,))) == wanted
-                limits = {0: ("integer", -7, 7)}
-                assert value_or_none(lambda a=a: compiled(tree(shown), {"a": 0}, limits)((a,))) == wanted
+                assert value_or_none(evaluate, fixed, {"a": a}) == wanted
+                assert value_or_none(plain, (a,)) == wanted
+                assert value_or_none(short, (a,)) == wanted
 
     def test_the_checker(self, term: Term, expected: Expected) -> None:
         for kinds in ({}, {0: ("integer", -7, 7), 1: ("integer", -3, 3)}):
             function = compiled(tree(term), {"a": 0, "b": 1}, kinds)
             for a, b in PAIRS:
-                assert value_or_none(lambda row=(a, b): function(row)) == expected(a, b), (a, b)
+                assert value_or_none(function, (a, b)) == expected(a, b), (a, b)
 
     def test_machine_code(self, term: Term, expected: Expected) -> None:
         """As a quantity of states, where it is defined; and undefined in the states where it is not."""
@@ -140,7 +140,8 @@ class TestOneMeaning:
         asked, guarded = standing(TRUE), {"value": ite(avoided, 1000, term)}
         explored = explore(asked, tier="llvm", labels={}, quantities=guarded)
         values = [explored.markov.values[w] for w in explored.quantities["value"]]
-        assert explored.tier == "llvm" and len(values) == len(PAIRS)
+        assert explored.tier == "llvm"
+        assert len(values) == len(PAIRS)
         for number, found in enumerate(values):
             state = explored.valuation(number)
             wanted = expected(state["a"], state["b"])
@@ -203,7 +204,7 @@ def asked_of(solver: str, query: Query) -> Answer | None:
 
 
 def evaluate_all(term: Term) -> list[Any]:
-    return [value_or_none(lambda a=a, b=b: evaluate(term, {"a": a, "b": b})) for a, b in PAIRS]
+    return [value_or_none(evaluate, term, {"a": a, "b": b}) for a, b in PAIRS]
 
 
 def standing(start: Term) -> Problem:
@@ -236,7 +237,7 @@ def holds(condition: Formula, a: int) -> bool:
 @pytest.mark.parametrize("text", ["x % 2", "2 % x", "x % x", "1.5 % 2"])
 def test_remainders_of_reals_are_refused(text: str) -> None:
     """The specification defines them for integers only."""
-    with pytest.raises(InvalidProblem, match="not an integer|integers"):
+    with pytest.raises(InvalidProblem, match="integers"):
         kind_of(parse_term(text), {"x": Real(None, None)}, "", InvalidProblem)
 
 
