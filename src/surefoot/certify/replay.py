@@ -95,7 +95,8 @@ def _malformed(environment: Environment, state: State) -> str | None:
         return f"lacks or does not know `{sorted(set(state) ^ names)[0]}`"
     for variable in environment.variables:
         value = state[variable.name]
-        if not conforms(value, variable.kind) or not _has_types(value, variable.kind, environment.arithmetic):
+        kind, arithmetic = variable.kind, environment.arithmetic
+        if not conforms(value, kind, arithmetic) or not _has_types(value, kind, arithmetic):
             return f"gives `{variable.name}` the value {value!r}, which is not of its kind"
     for component in environment.components:
         index = state.get(location_key(component.name), 0)

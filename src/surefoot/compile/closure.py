@@ -14,8 +14,9 @@ from typing import Any, TypeAlias
 
 from surefoot.compile.layout import Row
 from surefoot.errors import InvalidProblem
-from surefoot.problem.environment import Arithmetic, Array, Bool, Int, Kind
-from surefoot.problem.meaning.evaluate import EXACT, LAZY, TABLES, Undefined, evaluate
+from surefoot.problem.double import as_doubles
+from surefoot.problem.environment import Arithmetic, Array, Bool, Int, Kind, Real
+from surefoot.problem.meaning.evaluate import EXACT, LAZY, TABLES, Undefined, evaluate, is_real
 from surefoot.problem.term import Apply, Const, Op, Term, Var
 
 Closure: TypeAlias = Callable[[Row], Any]
@@ -57,6 +58,8 @@ def _built(
 def _made(
     op: Op, args: tuple[Term, ...], parts: list[Closure], kinds: Mapping[str, Kind], arithmetic: Arithmetic
 ) -> Closure:
+    if op is Op.ITE and arithmetic is Arithmetic.FLOAT64:
+        parts = [parts[0], *_either(args[1:], parts[1:], kinds)]
     if op in LAZY:
         return _lazy(op, parts)
     if op in _SHORT and len(parts) == 2 and whole(args, kinds):
@@ -64,6 +67,27 @@ def _made(
     if op in (Op.NOT, Op.NEG) and whole(args, kinds):
         return _negated(op, parts[0])
     return _applied(TABLES[arithmetic][op], parts)
+
+
+def _either(branches: tuple[Term, ...], parts: list[Closure], kinds: Mapping[str, Kind]) -> list[Closure]:
+    """Both branches of a choice; an integer one gives a double where the other is real."""
+    if any(sort_of(branch, kinds) is bool for branch in branches):
+        return parts
+    real = [is_real(branch, lambda name: _is_real_kind(kinds.get(name))) for branch in branches]
+    if not any(real):
+        return parts
+    return [part if own else _in_doubles(part) for part, own in zip(parts, real, strict=True)]
+
+
+def _is_real_kind(kind: Kind | None) -> bool:
+    """Controls and outputs, which have no kind here, are real numbers."""
+    while isinstance(kind, Array):
+        kind = kind.element
+    return kind is None or isinstance(kind, Real)
+
+
+def _in_doubles(part: Closure) -> Closure:
+    return lambda row: as_doubles(part(row))
 
 
 def whole(terms: tuple[Term, ...], kinds: Mapping[str, Kind]) -> bool:

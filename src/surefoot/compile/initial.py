@@ -13,7 +13,7 @@ from typing import Any
 from surefoot.compile.closure import UNDEFINED, Closure, closure
 from surefoot.compile.layout import Layout, Row
 from surefoot.errors import InvalidProblem, Unsupported
-from surefoot.problem.environment import Array, Bool, Environment, Int, Kind, Real
+from surefoot.problem.environment import Arithmetic, Array, Bool, Environment, Int, Kind, Real
 from surefoot.problem.meaning.starts import conjuncts, fixed_values
 from surefoot.problem.semantics import conforms
 from surefoot.problem.term import free_names
@@ -48,11 +48,13 @@ def initial_rows(
     checks = _checks(environment, layout)
     starts = closure(environment.initial, layout.slots, layout.kinds, environment.arithmetic)
     found = _search(options, checks, layout, limit, clock)
-    return [row for row in found if _conform(layout, row) and starts(row)]
+    return [row for row in found if _conform(layout, row, environment.arithmetic) and starts(row)]
 
 
-def _conform(layout: Layout, row: Row) -> bool:
-    return all(conforms(value, layout.kinds[n]) for n, value in zip(layout.names, row, strict=True))
+def _conform(layout: Layout, row: Row, arithmetic: Arithmetic) -> bool:
+    return all(
+        conforms(value, layout.kinds[n], arithmetic) for n, value in zip(layout.names, row, strict=True)
+    )
 
 
 def _may_hold(checks: list[Closure], row: Row) -> bool:

@@ -55,7 +55,8 @@ def _run(problem: Problem, candidate: Candidate, from_initial: bool) -> Trace | 
         if from_initial and not is_initial(problem.environment, candidate.initial):
             return "the run does not start in an initial state"
         for variable in problem.environment.variables:
-            if not conforms(candidate.initial[variable.name], variable.kind):
+            value = candidate.initial[variable.name]
+            if not conforms(value, variable.kind, problem.environment.arithmetic):
                 return f"`{variable.name}` starts outside its kind"
         for number, move in enumerate(candidate.moves):
             try:
@@ -90,9 +91,12 @@ def _repair(value: Any, kind: Kind, simple: bool) -> Any:
             return _clamped(value, low, high)
         case Real(low, high, float32):
             number = Fraction(value).limit_denominator(_SIMPLE) if simple else value
+            if isinstance(value, float):  # in float64 limits are doubles
+                low, high = (None if end is None else Fraction(float(end)) for end in (low, high))
+                number = Fraction(float(number))
             inside = _clamped(number, low, high)
             inside = _float32_within(Fraction(inside), low, high) if float32 else inside
-            return _as_float(inside, low, high) if isinstance(value, float) else inside
+            return float(inside) if isinstance(value, float) else inside
         case _:
             return value
 
@@ -110,13 +114,3 @@ def _float32_within(value: Fraction, low: Fraction | None, high: Fraction | None
     elif low is not None and Fraction(float(nearest)) < low:
         nearest = np.nextafter(nearest, np.float32(np.inf))
     return Fraction(float(nearest))
-
-
-def _as_float(value: Any, low: Fraction | None, high: Fraction | None) -> float:
-    """The nearest float64 within the bounds."""
-    nearest = float(value)
-    if high is not None and nearest > high:
-        return float(np.nextafter(nearest, -np.inf))
-    if low is not None and nearest < low:
-        return float(np.nextafter(nearest, np.inf))
-    return nearest

@@ -94,10 +94,11 @@ def _divide(x: Interval, y: Interval) -> Interval:
 
 
 def _modulo(x: Interval, y: Interval) -> Interval:
-    """Whole numbers: the result has the sign of the divisor and is smaller."""
-    if x[0] >= 0 and x[1] < y[0]:
+    """Whole numbers: the result is not negative and smaller than the size of the divisor."""
+    least, most = _absolute(y)
+    if x[0] >= 0 and x[1] < least:
         return x
-    return (min(0, _plus(y[0], 1)), max(0, _plus(y[1], -1)))
+    return (0, max(0, _plus(most, -1)))
 
 
 def _power(x: Interval, y: Interval) -> Interval:

@@ -23,6 +23,7 @@ from math import isfinite
 from typing import Any, TypeAlias
 
 from surefoot.errors import InvalidProblem, Unsupported
+from surefoot.problem.double import as_doubles, within_doubles
 from surefoot.problem.environment import (
     Arithmetic,
     Array,
@@ -75,8 +76,8 @@ class NotAStep(InvalidProblem):
     """The move cannot be made in this state."""
 
 
-def conforms(value: Any, kind: Kind) -> bool:
-    """Is the value one of this kind?"""
+def conforms(value: Any, kind: Kind, arithmetic: Arithmetic = Arithmetic.EXACT) -> bool:
+    """Is the value one of this kind? In float64 a real number is a `float`."""
     match kind:
         case Bool():
             return isinstance(value, bool)
@@ -91,16 +92,18 @@ def conforms(value: Any, kind: Kind) -> bool:
             nearest = round_to_float32(value) if float32 else None
             if nearest is not None and not (isfinite(nearest) and Fraction(float(nearest)) == value):
                 return False
+            if arithmetic is Arithmetic.FLOAT64:
+                return isinstance(value, float) and within_doubles(value, low, high)
             return (low is None or low <= value) and (high is None or value <= high)
         case Array(element, length):
-            return (
-                isinstance(value, tuple) and len(value) == length and all(conforms(v, element) for v in value)
-            )
+            several = isinstance(value, tuple) and len(value) == length
+            return several and all(conforms(v, element, arithmetic) for v in value)
 
 
 def is_initial(environment: Environment, state: State) -> bool:
     """Is this one of the states in which runs start?"""
-    if not all(v.name in state and conforms(state[v.name], v.kind) for v in environment.variables):
+    own, arithmetic = environment.variables, environment.arithmetic
+    if not all(v.name in state and conforms(state[v.name], v.kind, arithmetic) for v in own):
         return False
     for component in environment.components:
         if len(component.locations) > 1:
@@ -181,7 +184,7 @@ def _next_state(
         if len(component.locations) > 1:
             after[location_key(component.name)] = component.locations.index(part.target)
     for variable in environment.variables:
-        if not conforms(after[variable.name], variable.kind):
+        if not conforms(after[variable.name], variable.kind, environment.arithmetic):
             raise Undefined(
                 f"`{variable.name}` becomes {after[variable.name]}, outside its kind, in transition "
                 f"`{transition.describe(environment)}`"
@@ -199,7 +202,7 @@ def _write(
     value = evaluate(update.value, before, environment.arithmetic)
     name, path = _place(environment, update.target, before)
     if environment.arithmetic is Arithmetic.FLOAT64 and _holds_reals(environment, name):
-        value = _as_floats(value)
+        value = _as_written(value, name)
     if (name, path) in written:
         raise Undefined(f"`{name}` is written twice in one step")
     written.add((name, path))
@@ -213,9 +216,12 @@ def _holds_reals(environment: Environment, name: str) -> bool:
     return isinstance(kind, Real)
 
 
-def _as_floats(value: Any) -> Any:
-    """Whole numbers that a float64 environment writes into real variables are floats from then on."""
-    return tuple(_as_floats(v) for v in value) if isinstance(value, tuple) else float(value)
+def _as_written(value: Any, name: str) -> Any:
+    """What a float64 environment writes into a real variable is a double."""
+    try:
+        return as_doubles(value)
+    except OverflowError:
+        raise Undefined(f"what is written into `{name}` is beyond float64") from None
 
 
 def _place(environment: Environment, target: Term, before: Mapping[str, Any]) -> tuple[str, tuple[int, ...]]:
@@ -282,7 +288,7 @@ def step(problem: Problem, state: State, move: Move) -> State:
     if {c.name for c in free} != set(move.chosen):
         raise NotAStep("the move chooses other values than the transition leaves open")
     for choice in free:
-        if not conforms(move.chosen[choice.name], choice.kind):
+        if not conforms(move.chosen[choice.name], choice.kind, environment.arithmetic):
             raise NotAStep(f"`{choice.name}` = {move.chosen[choice.name]} is outside its kind")
     made = decision(problem, state)
     controls = made.controls if made else {}

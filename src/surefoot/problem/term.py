@@ -24,7 +24,7 @@ class Op(Enum):
     NEG = "negate"
     MUL = "*"  # two or more arguments, left to right
     DIV = "/"  # exact division, never integer division
-    MOD = "%"  # JANI: a - b*floor(a/b), integers only
+    MOD = "%"  # JANI: the Euclidean remainder, from 0 to |b| - 1; integers only
     POW = "^"
     MIN = "min"
     MAX = "max"

@@ -105,12 +105,12 @@ def _modulo(lowering: Lowering, term: Apply) -> Value:
 
 
 def _remainder(made: Auxiliaries, left: Linear, divisor: Fraction) -> Linear:
-    result = minus(left, scaled(whole_part(made, scaled(left, 1 / divisor)), divisor))
-    largest = abs(divisor) - 1
+    size = abs(divisor)
+    result = minus(left, scaled(whole_part(made, scaled(left, 1 / size)), size))
     if result.is_constant() or divisor.denominator != 1 or not made.is_whole(left):
         return result
     # A quantity of its own, so that what uses the remainder knows its few values.
-    named = made.fresh((Fraction(0), largest) if divisor > 0 else (-largest, Fraction(0)), whole=True)
+    named = made.fresh((Fraction(0), size - 1), whole=True)
     made.require(equal(as_term(named), as_term(result)))
     return named
 

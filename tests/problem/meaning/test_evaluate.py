@@ -40,9 +40,11 @@ def test_every_operator_has_a_row(table: dict[Op, Any]) -> None:
 
 
 @BOTH
-@pytest.mark.parametrize(("a", "b"), [(7, 3), (-7, 3), (7, -3), (-7, -3), (6, 3), (0, 5)])
-def test_modulo_is_janis(a: int, b: int, arithmetic: Arithmetic) -> None:
-    assert evaluate(apply(Op.MOD, a, b), {}, arithmetic) == a - b * math.floor(Fraction(a, b))
+@pytest.mark.parametrize(
+    ("a", "b", "rest"), [(7, 5, 2), (-7, 5, 3), (7, -5, 2), (-7, -5, 3), (6, -3, 0), (0, -5, 0)]
+)
+def test_modulo_is_janis(a: int, b: int, rest: int, arithmetic: Arithmetic) -> None:
+    assert evaluate(apply(Op.MOD, a, b), {}, arithmetic) == rest
 
 
 @BOTH

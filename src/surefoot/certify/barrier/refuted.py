@@ -46,7 +46,7 @@ def left_by_a_step(
     if not grows and before > 0:
         return None
     edge = problem.environment.components[0].edges[0]
-    if not all(conforms(chosen[c.name], c.kind) for c in edge.chosen):
+    if not all(conforms(chosen[c.name], c.kind, problem.environment.arithmetic) for c in edge.chosen):
         return None
     try:
         (transition,) = transitions(problem, state)
@@ -65,7 +65,7 @@ def unsafe_in_set(problem: Problem, barrier: Term, state: State) -> Refutation |
     if before > 0 or not isinstance(bad, Never):
         return None
     environment = problem.environment
-    unsafe = not all(conforms(state[v.name], v.kind) for v in environment.variables)
+    unsafe = not all(conforms(state[v.name], v.kind, environment.arithmetic) for v in environment.variables)
     if not unsafe and not evaluate(bad.bad, state, environment.arithmetic):
         return None
     return Refutation(dict(state), before, {})

@@ -180,19 +180,21 @@ def whole(f: Function, value: Number) -> Whole:
 
 
 def modulo(f: Function, left: Whole, right: Whole) -> Whole:
-    """a - b * floor(a / b)."""
+    """The Euclidean remainder: `srem` has the sign of the dividend, and a negative one is moved up by |b|."""
     _refuse_zero(f, right)
     if right.low == right.high and abs(right.low) <= 1:
         return literal(0)
     if left.low < -_SAFE:
         f.fail(f.compare("eq", left.text, str(left.low)), OVERFLOW)  # divided by -1 it does not fit
+    largest = max(0, abs(right.low) - 1, abs(right.high) - 1)
     rest = f.value(f"srem i64 {left.text}, {right.text}")
-    if left.low >= 0 and right.low > 0:
-        return Whole(rest, 0, min(left.high, right.high - 1))
-    differ = f.value(f"icmp slt i64 {f.value(f'xor i64 {rest}, {right.text}')}, 0")
-    wrong = f.value(f"and i1 {differ}, {f.compare('ne', rest, '0')}")
-    moved = f.value(f"select i1 {wrong}, i64 {right.text}, i64 0")
-    return Whole(f.add(rest, moved), min(0, right.low + 1), max(0, right.high - 1))
+    if left.low >= 0:
+        return Whole(rest, 0, min(left.high, largest))
+    size = right if right.low >= 0 else negative(f, right)
+    if right.low < 0 < right.high:
+        size = select(f, Truth(f.compare("slt", right.text, "0")), size, right)
+    moved = f.value(f"select i1 {f.compare('slt', rest, '0')}, i64 {size.text}, i64 0")
+    return Whole(f.add(rest, moved), 0, largest)
 
 
 def divide(f: Function, left: Ratio, right: Ratio) -> Ratio:

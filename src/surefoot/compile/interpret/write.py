@@ -10,6 +10,7 @@ from typing import Any
 from surefoot.compile.closure import Closure, closure, sort_of
 from surefoot.compile.layout import Layout, Row
 from surefoot.errors import InvalidProblem
+from surefoot.problem.double import as_doubles
 from surefoot.problem.environment import Arithmetic, Array, Bool, Environment, Int, Kind, Real, Update
 from surefoot.problem.meaning.evaluate import Undefined
 from surefoot.problem.semantics import conforms
@@ -39,7 +40,7 @@ def write_of(environment: Environment, layout: Layout, update: Update) -> Write:
         tuple(closure(t, layout.slots, layout.kinds, arithmetic) for t in path),
         closure(update.value, layout.slots, layout.kinds, arithmetic),
         update.index,
-        _fits(kind, sort_of(update.value, layout.kinds)),
+        _fits(kind, sort_of(update.value, layout.kinds), arithmetic),
         as_floats,
     )
 
@@ -61,7 +62,9 @@ def _element(kind: Kind) -> Kind:
     return kind
 
 
-def _fits(kind: Kind, sort: type[int] | type[bool] | None) -> Callable[[Any], bool] | None:
+def _fits(
+    kind: Kind, sort: type[int] | type[bool] | None, arithmetic: Arithmetic
+) -> Callable[[Any], bool] | None:
     match kind:
         case Bool() if sort is bool:
             return None
@@ -70,11 +73,7 @@ def _fits(kind: Kind, sort: type[int] | type[bool] | None) -> Callable[[Any], bo
         case Int(int() as low, int() as high) if sort is int:
             return lambda value: low <= value <= high
         case _:
-            return partial(_conforms, kind)
-
-
-def _conforms(kind: Kind, value: Any) -> bool:
-    return conforms(value, kind)
+            return partial(conforms, kind=kind, arithmetic=arithmetic)
 
 
 def is_simple(writes: Sequence[Write]) -> bool:
@@ -114,18 +113,15 @@ def next_general(
             if (write.slot, path) in written:
                 raise Undefined(f"`{layout.names[write.slot]}` is written twice in one step")
             written.add((write.slot, path))
-            value = _as_floats(value) if write.as_floats else value
+            value = as_doubles(value) if write.as_floats else value
             after[write.slot] = _placed(after[write.slot], path, value)
-    for slot in dict.fromkeys(w.slot for w in writes):
-        if not conforms(after[slot], layout.kinds[layout.names[slot]]):
+    for slot, as_floats in dict.fromkeys((w.slot, w.as_floats) for w in writes):
+        arithmetic = Arithmetic.FLOAT64 if as_floats else Arithmetic.EXACT
+        if not conforms(after[slot], layout.kinds[layout.names[slot]], arithmetic):
             raise Undefined(f"`{layout.names[slot]}` becomes {after[slot]}, outside its kind")
     for slot, location in places:
         after[slot] = location
     return after
-
-
-def _as_floats(value: Any) -> Any:
-    return tuple(_as_floats(v) for v in value) if isinstance(value, tuple) else float(value)
 
 
 def _placed(old: Any, path: tuple[Any, ...], value: Any) -> Any:

@@ -314,9 +314,8 @@ class Interpreted:
             for choice, value in zip(free, values, strict=True):
                 extended[self.layout.slots[choice.name]] = value
             try:
-                if all(conforms(v, c.kind) for c, v in zip(free, values, strict=True)) and all(
-                    holds(tuple(extended)) for holds in plan.assuming
-                ):
+                fit = (conforms(v, c.kind, environment.arithmetic) for c, v in zip(free, values, strict=True))
+                if all(fit) and all(holds(tuple(extended)) for holds in plan.assuming):
                     return tuple(extended)
             except UNDEFINED as error:
                 where = f"the assumption of `{plan.transition.describe(environment)}`"

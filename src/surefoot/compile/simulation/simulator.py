@@ -14,6 +14,7 @@ from surefoot.compile.simulation.interpreted import Interpreted
 from surefoot.compile.simulation.watched import Counts, Runs, Watched
 from surefoot.compile.tier import Tier
 from surefoot.errors import InvalidProblem, Unsupported
+from surefoot.problem.environment import Environment
 from surefoot.problem.problem import Problem
 from surefoot.problem.semantics import State, conforms
 from surefoot.work.machine.code import cache_folder
@@ -56,7 +57,11 @@ def simulate(
     `memo`: decisions are remembered by state; False: the policy is evaluated at every decision.
     """
     layout = layout_of(problem.environment)
-    rows = initial_rows(problem.environment, layout) if starts is None else _rows(layout, starts)
+    rows = (
+        initial_rows(problem.environment, layout)
+        if starts is None
+        else _rows(problem.environment, layout, starts)
+    )
     if not rows:
         raise Unsupported("there is no start state")
     known = RowStates(layout, tuple(rows))
@@ -73,9 +78,9 @@ def simulate(
     return Simulator(known, slow, "interpreter")
 
 
-def _rows(layout: Layout, starts: Sequence[State]) -> list[Row]:
+def _rows(environment: Environment, layout: Layout, starts: Sequence[State]) -> list[Row]:
     for state in starts:
         for name in layout.names:
-            if name not in state or not conforms(state[name], layout.kinds[name]):
+            if name not in state or not conforms(state[name], layout.kinds[name], environment.arithmetic):
                 raise InvalidProblem(f"`{name}` has no value of its kind in a start state: {state.get(name)}")
     return [layout.row(state) for state in starts]

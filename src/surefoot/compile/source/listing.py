@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from math import isfinite
 from typing import TypeAlias
 
 from surefoot.errors import Unsupported
+from surefoot.problem.meaning.evaluate import MOST_PRODUCTS
 from surefoot.problem.show import show
 from surefoot.problem.term import Apply, Const, Op, Term, Var
 
@@ -54,12 +56,12 @@ class Listing:
             case Const(bool()):
                 raise Unsupported("a truth value where a number is needed")
             case Const(value):
-                return self._place(value if isinstance(value, int) else float(value))
+                return self._place(value if isinstance(value, int) else _nearest(value))
             case Var(name):
                 return self._place(name)
             case Apply(Op.NEG, (inner,)):
                 return self._operation("-", self.value(inner))
-            case Apply(Op.POW, (base, Const(int(exponent)))) if exponent > 0:
+            case Apply(Op.POW, (base, Const(int(exponent)))) if 0 < exponent <= MOST_PRODUCTS:
                 first = self.value(base)
                 total = first
                 for _ in range(exponent - 1):
@@ -115,8 +117,8 @@ class Listing:
     def _place(self, node: Node) -> int:
         key: object = (type(node).__name__, repr(node))  # 1, 1.0, 0.0 and -0.0 are different numbers
         if key not in self.known:
-            if isinstance(node, int | float) and (not isfinite(node) or float(node) != node):
-                raise Unsupported(f"the number {node} is no double")
+            if isinstance(node, int | float) and not _is_double(node):
+                raise Unsupported("a number is beyond float64")
             self.known[key] = len(self.nodes)
             self.nodes.append(node)
             if isinstance(node, tuple):
@@ -174,7 +176,25 @@ def _computed(sign: str, numbers: list[int | float]) -> int | float:
     if len(numbers) == 1:
         return -numbers[0]
     left, right = numbers
+    if sign == "/" or isinstance(left, float) or isinstance(right, float):
+        left, right = float(left), float(right)
     if sign == "max":
         return max(left, right)
-    found = left + right if sign == "+" else left - right if sign == "-" else left * right
-    return found if sign != "/" else left / right
+    if sign == "/":
+        return left / right
+    return left + right if sign == "+" else left - right if sign == "-" else left * right
+
+
+def _nearest(value: Fraction) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        raise Unsupported("a number is beyond float64") from None
+
+
+def _is_double(number: int | float) -> bool:
+    """Is there a double nearest to it?"""
+    try:
+        return isfinite(float(number))
+    except OverflowError:
+        return False

@@ -10,6 +10,7 @@ from typing import TypeAlias
 from surefoot.encode.barrier.motion import Motion, Period, taylor
 from surefoot.errors import InvalidProblem, Unsupported, did_you_mean
 from surefoot.problem.environment import Arithmetic, Choice, Environment, Outcome, Real, Variable
+from surefoot.problem.meaning.evaluate import Undefined, evaluate
 from surefoot.problem.policy import ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Recurs
@@ -18,6 +19,7 @@ from surefoot.problem.term import FALSE, TRUE, Apply, Const, Op, Term, Var, conj
 
 Range: TypeAlias = tuple[Fraction, Fraction]
 MOST = Fraction(10) ** 300  # of numbers in a problem
+_OF_INTEGERS = frozenset({Op.ADD, Op.SUB, Op.NEG, Op.MUL, Op.MOD, Op.POW, Op.MIN, Op.MAX, Op.ABS})
 ORDERS = {"euler": 1, "taylor": 2}  # of the Taylor polynomials that predict the state after one period
 
 
@@ -59,7 +61,7 @@ class Rule:
 def system_of(problem: Problem) -> System:
     environment = problem.environment
     edge = _only_step(environment)
-    updates = {_name(u.target): u.value for u in edge.updates}
+    updates = {_name(u.target): settle_integers(u.value) for u in edge.updates}
     if len(updates) < len(edge.updates) or len({u.index for u in edge.updates}) > 1:
         raise Unsupported("updates one after the other in one step")
     _refuse_too_large(problem, edge)
@@ -152,12 +154,27 @@ def rules_of(policy: object) -> tuple[Rule, ...]:
     for branch in policy.branches:
         match branch.then:
             case tuple() as values:
-                found.append(Rule(branch.when, values))
+                settled = tuple(settle_integers(v) for v in values)
+                found.append(Rule(settle_integers(branch.when), settled))
             case ProgramPolicy() as inner:
-                found += [Rule(conjunction((branch.when, r.when)), r.then) for r in rules_of(inner)]
+                when = settle_integers(branch.when)
+                found += [Rule(conjunction((when, r.when)), r.then) for r in rules_of(inner)]
             case _:
                 raise Unsupported("a branch of the program is not a list of values")
     return tuple(found)
+
+
+def settle_integers(term: Term) -> Term:
+    """Integers that are computed from constants alone are exact, also in float64: one number each."""
+    if not isinstance(term, Apply):
+        return term
+    parts = tuple(settle_integers(part) for part in term.args)
+    if term.op in _OF_INTEGERS and all(isinstance(p, Const) and type(p.value) is int for p in parts):
+        try:
+            return Const(evaluate(Apply(term.op, parts), {}))
+        except Undefined:
+            pass
+    return Apply(term.op, parts)
 
 
 def _only_step(environment: Environment) -> Outcome:
@@ -200,7 +217,7 @@ def _unsafe(problem: Problem, variables: tuple[Variable, ...]) -> Term:
     """What must never hold: the property's condition, and values outside of what is declared."""
     match problem.property:
         case Never(bad, None):
-            parts = [bad]
+            parts = [settle_integers(bad)]
         case _:
             raise Unsupported("barriers answer `never` without a number of steps", fix="ask `never BAD`")
     for variable in variables:

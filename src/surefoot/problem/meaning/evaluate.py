@@ -13,12 +13,14 @@ from functools import partial, reduce
 from typing import Any, TypeAlias
 
 from surefoot.errors import InvalidProblem
+from surefoot.problem.double import as_doubles, holds_doubles
 from surefoot.problem.environment import Arithmetic
 from surefoot.problem.meaning import elementary
 from surefoot.problem.term import Apply, Const, Op, Term, Var
 
 Value: TypeAlias = "bool | int | Fraction | float | tuple[Value, ...]"
 LARGEST_EXPONENT = 10_000
+MOST_PRODUCTS = 64  # a larger power of a double is rounded once
 LAZY = frozenset({Op.AND, Op.OR, Op.IMPLIES, Op.ITE})
 
 
@@ -31,7 +33,7 @@ def evaluate(term: Term, names: Mapping[str, Any], arithmetic: Arithmetic = Arit
     match term:
         case Const(value):
             return (
-                value if arithmetic is Arithmetic.EXACT or not isinstance(value, Fraction) else float(value)
+                value if arithmetic is Arithmetic.EXACT or not isinstance(value, Fraction) else _double(value)
             )
         case Var(name):
             return names[name]
@@ -50,13 +52,41 @@ def evaluate(term: Term, names: Mapping[str, Any], arithmetic: Arithmetic = Arit
 def _lazy(op: Op, args: tuple[Term, ...], names: Mapping[str, Any], arithmetic: Arithmetic) -> Any:
     """Plain loops: a term of 200 levels, which a reader lets pass, must not exhaust Python's stack."""
     if op is Op.ITE:
-        return evaluate(args[1 if evaluate(args[0], names, arithmetic) else 2], names, arithmetic)
+        taken, other = args[1:] if evaluate(args[0], names, arithmetic) else (args[2], args[1])
+        value = evaluate(taken, names, arithmetic)
+        exact = arithmetic is Arithmetic.EXACT or isinstance(value, bool) or holds_doubles(value)
+        return value if exact or not is_real(other, lambda n: holds_doubles(names.get(n))) else _double(value)
     if op is Op.IMPLIES:
         return not evaluate(args[0], names, arithmetic) or bool(evaluate(args[1], names, arithmetic))
     for argument in args:
         if bool(evaluate(argument, names, arithmetic)) is (op is Op.OR):
             return op is Op.OR
     return op is Op.AND
+
+
+def is_real(term: Term, name_is_real: Callable[[str], bool]) -> bool:
+    """Is a number-valued term (or an array of numbers) real, as its kind says, and not an integer?"""
+    match term:
+        case Const(value):
+            return isinstance(value, Fraction)
+        case Var(name):
+            return name_is_real(name)
+        case Apply(op, args):
+            if op is Op.DIV or op in _ELEMENTARY:
+                return True
+            if op in _INTEGERS:
+                return False
+            if op is Op.POW and isinstance(args[1], Const) and args[1].value < 0:
+                return True
+            parts = args[1:] if op is Op.ITE else args[:1] if op is Op.SELECT else args
+            return any(is_real(a, name_is_real) for a in parts)
+
+
+def _double(value: Any) -> Any:
+    try:
+        return as_doubles(value)
+    except OverflowError:
+        raise Undefined("a number is beyond float64") from None
 
 
 def _plain(value: Any) -> Any:
@@ -67,13 +97,17 @@ def _plain(value: Any) -> Any:
 def _modulo(a: Any, b: Any) -> Any:
     if isinstance(a, Fraction | float) or isinstance(b, Fraction | float):
         raise Undefined("`%` needs whole numbers")
-    return a - b * (a // b)
+    return a % abs(b)
 
 
 def _select(array: Any, index: Any) -> Any:
     if not isinstance(index, int) or not 0 <= index < len(array):
         raise Undefined(f"index {index} is outside an array of {len(array)}")
     return array[index]
+
+
+def _float_elementary(name: str, x: Any) -> float:
+    return _elementary(name, float(x))
 
 
 def _elementary(name: str, x: Any) -> float:
@@ -103,9 +137,15 @@ def _exact_power(base: Any, exponent: Any) -> Any:
 
 def _float_power(base: Any, exponent: Any) -> Any:
     """Whole exponents by repeated multiplication from the left, so that compiled code can do the same."""
-    if not isinstance(exponent, int) or abs(exponent) > 64:
-        return _fractional_power(base, exponent)
-    product = reduce(lambda p, _: _finite(p * base), range(abs(exponent)), 1)
+    if not isinstance(exponent, int):
+        return _fractional_power(float(base), exponent)
+    if isinstance(base, int) and exponent >= 0:
+        return _exact_power(base, exponent)
+    real = float(base)
+    if abs(exponent) > MOST_PRODUCTS:
+        size = _fractional_power(abs(real), exponent)
+        return -size if real < 0 and exponent % 2 else size
+    product = reduce(lambda p, _: _finite(p * real), range(abs(exponent)), 1.0)
     return product if exponent >= 0 else _finite(1 / product)
 
 
@@ -116,7 +156,15 @@ def _finite(x: Any) -> Any:
 
 
 def _float_fold(combine: Callable[[Any, Any], Any], *values: Any) -> Any:
+    """From the left; an integer that meets a float is made one by Python, rounded to nearest."""
     return reduce(lambda a, b: _finite(combine(a, b)), values)
+
+
+def _met(function: Callable[..., Any], *values: Any) -> Any:
+    """Of several numbers or arrays; integers are made doubles where some of the others are."""
+    if any(map(holds_doubles, values)) and not all(map(holds_doubles, values)):
+        values = tuple(as_doubles(v) for v in values)
+    return function(*values)
 
 
 def _sign(x: Any) -> int:
@@ -141,6 +189,7 @@ _SHARED: dict[Op, Callable[..., Any]] = {
     Op.SELECT: _select,
 }
 _ELEMENTARY = (Op.SQRT, Op.EXP, Op.LOG, Op.SIN, Op.COS, Op.TAN, Op.ASIN, Op.ACOS, Op.ATAN, Op.TANH)
+_INTEGERS = frozenset({Op.MOD, Op.SIGN, Op.FLOOR, Op.CEIL, Op.TRUNC})
 
 EXACT: dict[Op, Callable[..., Any]] = {
     **_SHARED,
@@ -153,11 +202,12 @@ EXACT: dict[Op, Callable[..., Any]] = {
 }
 FLOAT64: dict[Op, Callable[..., Any]] = {
     **_SHARED,
+    **{op: partial(_met, _SHARED[op]) for op in (Op.MIN, Op.MAX, Op.LT, Op.LE, Op.EQ, Op.ARRAY)},
     Op.ADD: partial(_float_fold, lambda a, b: a + b),
     Op.SUB: lambda a, b: _finite(a - b),
     Op.MUL: partial(_float_fold, lambda a, b: a * b),
-    Op.DIV: lambda a, b: _finite(a / b),
+    Op.DIV: lambda a, b: _finite(float(a) / float(b)),
     Op.POW: _float_power,
-    **{op: partial(_elementary, op.value) for op in _ELEMENTARY},
+    **{op: partial(_float_elementary, op.value) for op in _ELEMENTARY},
 }
 TABLES = {Arithmetic.EXACT: EXACT, Arithmetic.FLOAT64: FLOAT64}

@@ -85,7 +85,7 @@ def _draw_choices(
     for _ in range(LARGEST_REJECTIONS):
         chosen = {c.name: _draw(c, environment.arithmetic, rng) for c in free}
         names = {**state, **controls, **chosen}
-        if all(conforms(chosen[c.name], c.kind) for c in free) and all(
+        if all(conforms(chosen[c.name], c.kind, environment.arithmetic) for c in free) and all(
             evaluate(a, names, environment.arithmetic) for a in assumptions
         ):
             return chosen

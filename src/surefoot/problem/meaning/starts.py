@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from surefoot.problem.environment import Arithmetic, Environment
+from surefoot.problem.double import as_doubles
+from surefoot.problem.environment import Arithmetic, Array, Environment, Kind, Real
 from surefoot.problem.meaning.evaluate import Undefined, evaluate
 from surefoot.problem.term import TRUE, Apply, Op, Term, Var, free_names
 
@@ -18,13 +19,25 @@ def conjuncts(whole: Term) -> tuple[Term, ...]:
 
 def fixed_values(environment: Environment) -> dict[str, Any]:
     """The variables that have one value at the start; of two values the first, and then there is no start."""
-    own = {v.name for v in environment.variables}
+    own = {v.name: v.kind for v in environment.variables}
     fixed: dict[str, Any] = {}
     for part in conjuncts(environment.initial):
         name, value = _equality(part, environment.arithmetic)
-        if name in own:
+        if name in own and (value := _started(value, own[name], environment.arithmetic)) is not None:
             fixed.setdefault(name, value)
     return fixed
+
+
+def _started(value: Any, kind: Kind, arithmetic: Arithmetic) -> Any:
+    """The value as the state has it; None if there is none: a real variable in float64 has a double."""
+    while isinstance(kind, Array):
+        kind = kind.element
+    if arithmetic is Arithmetic.EXACT or not isinstance(kind, Real):
+        return value
+    try:
+        return as_doubles(value)
+    except OverflowError:
+        return None
 
 
 def _equality(part: Term, arithmetic: Arithmetic) -> tuple[str, Any]:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from fractions import Fraction
 
 from surefoot.errors import InvalidProblem, did_you_mean
+from surefoot.problem.double import LARGEST_DOUBLE
 from surefoot.problem.environment import (
+    Arithmetic,
+    Array,
     Choice,
     Component,
     Edge,
@@ -14,6 +17,7 @@ from surefoot.problem.environment import (
     Kind,
     Law,
     Outcome,
+    Real,
     Update,
 )
 from surefoot.problem.show import brief, show
@@ -63,6 +67,23 @@ def _declarations(environment: Environment) -> None:
         check_kind(variable.kind, variable.name, where)
     for control, (_, where) in zip(environment.controls, controls, strict=True):
         check_limits(control.low, control.high, control.name, where)
+    if environment.arithmetic is Arithmetic.FLOAT64:
+        _doubles(environment)
+
+
+def _doubles(environment: Environment) -> None:
+    """Limits mean the doubles nearest to them; there have to be such."""
+    chosen = [c for m in environment.components for e in m.edges for c in e.chosen]
+    limits = [(c.name, c.low, c.high) for c in environment.controls]
+    for declared in (*environment.variables, *chosen):
+        kind = declared.kind
+        while isinstance(kind, Array):
+            kind = kind.element
+        limits += [(declared.name, kind.low, kind.high)] if isinstance(kind, Real) else []
+    for name, *ends in limits:
+        if any(end is not None and abs(end) > LARGEST_DOUBLE for end in ends):
+            what = f"a limit of `{name}` is beyond float64"
+            raise InvalidProblem(what, fix="leave the limit out, or use another unit", where="environment")
 
 
 def _component(component: Component, acting: Scope, where: str) -> None:

@@ -144,8 +144,9 @@ def _divide(to: _Translation, term: Apply, values: list[Any]) -> Meaning:
 
 def _modulo(to: _Translation, term: Apply, values: list[Any]) -> Meaning:
     a, b = values
-    quotient = to.z3.ToInt(to.real(a) / to.real(b))
-    return Meaning(a - b * quotient, to.both(b != 0, to.whole(a), to.whole(b)))
+    size = to.z3.If(b < 0, -b, b)
+    quotient = to.z3.ToInt(to.real(a) / to.real(size))
+    return Meaning(a - size * quotient, to.both(b != 0, to.whole(a), to.whole(b)))
 
 
 def _power(to: _Translation, term: Apply, values: list[Any]) -> Meaning:

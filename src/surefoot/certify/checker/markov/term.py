@@ -102,7 +102,7 @@ def _written(operator: str, a: list[Made], evaluate: Callable[..., Any], code: C
         for other in nodes[1:]:
             found = ast.BinOp(found, _WHOLE[operator](), other)
         return Made(found, INTEGER)
-    if whole and operator == "%" and a[1].constant and a[1].value != 0:
+    if whole and operator == "%" and a[1].constant and a[1].value > 0:
         return Made(ast.BinOp(nodes[0], ast.Mod(), nodes[1]), INTEGER)
     if whole and operator in ("min", "max") and len(nodes) == 2:
         better: ast.cmpop = ast.LtE() if operator == "min" else ast.GtE()
@@ -157,7 +157,7 @@ def _divide(a: Any, b: Any) -> Any:
 def _modulo(a: Any, b: Any) -> Any:
     if type(a) is not int or type(b) is not int or b == 0:
         raise Refused("`%` of what is not a whole number, or by zero")
-    return a - b * (a // b)
+    return a % abs(b)
 
 
 def _power(base: Any, exponent: Any) -> Any:

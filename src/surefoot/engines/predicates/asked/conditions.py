@@ -141,9 +141,11 @@ def numbers(term: Term, kinds: Kinds) -> Cases:
         case Apply(Op.ABS, (inner,)):
             both = numbers(inner, kinds)
             return _extreme(both, [(c, scaled(v, Fraction(-1))) for c, v in both], False, matching=True)
-        case Apply(Op.MOD, (inner, Const(int() as divisor))) if divisor > 0:
+        case Apply(Op.MOD, (inner, Const(int() as divisor))) if divisor:
             return [
-                (all_of((c, d)), v) for c, a in numbers(inner, kinds) for d, v in _rest(a, divisor, kinds)
+                (all_of((c, d)), v)
+                for c, a in numbers(inner, kinds)
+                for d, v in _rest(a, abs(divisor), kinds)
             ]
         case Apply(Op.ADD | Op.SUB | Op.NEG | Op.MUL | Op.DIV as op, args):
             return [_combined(op, choice, term) for choice in _several([numbers(a, kinds) for a in args])]

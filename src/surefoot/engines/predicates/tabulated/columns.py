@@ -263,8 +263,8 @@ def _modulo(left: Column, right: Column) -> Numbers:
     top, bottom = _number(left), _number(right)
     if top.over != 1 or bottom.over != 1:
         raise Unsupported("a remainder of fractions cannot be tabulated")
-    divisor = np.where(bottom.values == 0, 1, bottom.values)
-    return Numbers(top.values % divisor, min(0, bottom.low), max(0, bottom.high))
+    divisor = np.where(bottom.values == 0, 1, np.abs(bottom.values))
+    return Numbers(top.values % divisor, 0, max(abs(bottom.low), abs(bottom.high)))
 
 
 def _least(*columns: Column) -> Numbers:

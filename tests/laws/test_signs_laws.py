@@ -1,0 +1,246 @@
+"""Remainder, division, rounding and powers for every combination of signs: one meaning in every tier.
+
+What is expected is computed here with nothing of the package. The remainder is the Euclidean one of the JANI
+specification: `0 <= a % b < |b|`, and the divisor goes into `a` minus it; by zero there is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import product
+from typing import Any, TypeAlias
+
+import numpy as np
+import pytest
+
+from surefoot.certify.checker.markov.term import compiled
+from surefoot.certify.checker.number import Refused
+from surefoot.certify.process.canonical import tree
+from surefoot.compile import explore
+from surefoot.compile.closure import UNDEFINED, closure
+from surefoot.encode.interval import interval
+from surefoot.engines.predicates.asked.conditions import numbers
+from surefoot.engines.predicates.tabulated.columns import Columns, Numbers
+from surefoot.errors import InvalidProblem, Unsupported
+from surefoot.formats.jani.document import Node
+from surefoot.formats.jani.export.terms import Names, expression
+from surefoot.formats.jani.expressions import Scope, read_raw
+from surefoot.problem.environment import Arithmetic, Component, Edge, Environment, Int, Real, Variable
+from surefoot.problem.meaning.evaluate import Undefined, evaluate
+from surefoot.problem.parse import parse_term
+from surefoot.problem.problem import Problem
+from surefoot.problem.property import Never
+from surefoot.problem.term import (
+    FALSE,
+    TRUE,
+    Apply,
+    Const,
+    Op,
+    Term,
+    Var,
+    disjunction,
+    equal,
+    ite,
+    substitute,
+)
+from surefoot.problem.validate.kinds import kind_of
+from surefoot.query.formula import AnyOf, Atom, Formula, Relation
+from surefoot.query.query import Answer, Quantity, Query, Sat, Unsat
+from surefoot.solve.milp.solver import decide as milp
+
+Expected: TypeAlias = Callable[[int, int], Any]
+A, B = Var("a"), Var("b")
+KINDS = {"a": Int(-7, 7), "b": Int(-3, 3)}
+PAIRS = tuple(product(range(-7, 8), range(-3, 4)))
+
+
+def remainder(a: int, b: int) -> int | None:
+    """The least number that is not negative and differs from `a` by a multiple of `b`."""
+    return next((r for r in range(abs(b)) if any(a == b * q + r for q in range(-9, 10))), None)
+
+
+def below(a: int, b: int) -> int | None:
+    """The largest whole number that is at most a / b."""
+    return None if b == 0 else max(q for q in range(-30, 31) if (q * b <= a if b > 0 else q * b >= a))
+
+
+def above(a: int, b: int) -> int | None:
+    return None if b == 0 else min(q for q in range(-30, 31) if (q * b >= a if b > 0 else q * b <= a))
+
+
+def towards_zero(a: int, b: int) -> int | None:
+    return (above if (a < 0) != (b < 0) else below)(a, b)
+
+
+def power(a: int, b: int) -> Fraction | None:
+    if a == 0 and b < 0:
+        return None
+    result = Fraction(1)
+    for _ in range(abs(b)):
+        result = result * a if b > 0 else result / a
+    return result
+
+
+LAWS: list[tuple[str, Apply, Expected]] = [
+    ("remainder", A % B, remainder),
+    ("floor", Apply(Op.FLOOR, (A / B,)), below),
+    ("ceil", Apply(Op.CEIL, (A / B,)), above),
+    ("trc", Apply(Op.TRUNC, (A / B,)), towards_zero),
+    ("quotient", A / B, lambda a, b: None if b == 0 else Fraction(a, b)),
+    ("power", A**B, power),
+]
+
+
+def value_or_none(function: Callable[..., Any], *arguments: Any) -> Any:
+    try:
+        return function(*arguments)
+    except (*UNDEFINED, Refused):
+        return None
+
+
+@pytest.mark.parametrize(("term", "expected"), [law[1:] for law in LAWS], ids=[law[0] for law in LAWS])
+class TestOneMeaning:
+    def test_reference_and_closures(self, term: Term, expected: Expected) -> None:
+        for arithmetic in Arithmetic:
+            function = closure(term, {"a": 0, "b": 1}, KINDS, arithmetic)
+            for a, b in PAIRS:
+                wanted = expected(a, b)
+                if arithmetic is Arithmetic.FLOAT64 and wanted is not None:
+                    wanted = float(wanted)
+                reference = value_or_none(evaluate, term, {"a": a, "b": b}, arithmetic)
+                assert reference == wanted, (a, b)
+                assert value_or_none(function, (a, b)) == wanted, (a, b)
+
+    def test_a_constant_divisor_or_exponent(self, term: Term, expected: Expected) -> None:
+        """Tiers have shorter ways for these."""
+        for b in range(-3, 4):
+            fixed = substitute(term, {"b": Const(b)})
+            plain = compiled(tree(fixed), {"a": 0}, {})
+            short = compiled(tree(fixed), {"a": 0}, {0: ("integer", -7, 7)})
+            for a in range(-7, 8):
+                wanted = expected(a, b)
+                assert value_or_none(evaluate, fixed, {"a": a}) == wanted
+                assert value_or_none(plain, (a,)) == wanted
+                assert value_or_none(short, (a,)) == wanted
+
+    def test_the_checker(self, term: Term, expected: Expected) -> None:
+        for kinds in ({}, {0: ("integer", -7, 7), 1: ("integer", -3, 3)}):
+            function = compiled(tree(term), {"a": 0, "b": 1}, kinds)
+            for a, b in PAIRS:
+                assert value_or_none(function, (a, b)) == expected(a, b), (a, b)
+
+    def test_machine_code(self, term: Term, expected: Expected) -> None:
+        """As a quantity of states, where it is defined; and undefined in the states where it is not."""
+        holes = [pair for pair in PAIRS if expected(*pair) is None]
+        avoided = disjunction(tuple(equal(A, a) & equal(B, b) for a, b in holes))
+        if term == A**B:  # only constant exponents are compiled
+            for b in range(-3, 4):
+                term = ite(equal(B, b), A**b, term) if b > -3 else A**b
+        asked, guarded = standing(TRUE), {"value": ite(avoided, 1000, term)}
+        explored = explore(asked, tier="llvm", labels={}, quantities=guarded)
+        values = [explored.markov.values[w] for w in explored.quantities["value"]]
+        assert explored.tier == "llvm"
+        assert len(values) == len(PAIRS)
+        for number, found in enumerate(values):
+            state = explored.valuation(number)
+            wanted = expected(state["a"], state["b"])
+            assert found == (1000 if wanted is None else wanted), state
+        for a, b in holes[:2]:
+            with pytest.raises((Undefined, Unsupported)):
+                explore(
+                    standing(equal(A, a) & equal(B, b)), tier="llvm", labels={}, quantities={"value": term}
+                )
+
+    def test_intervals(self, term: Term, expected: Expected) -> None:
+        ends = list(product((-7, -2, 0, 1, 6), (0, 1, 3)))
+        for (low, more), (start, length) in product(ends, product((-3, -1, 0, 2), (0, 1, 4))):
+            kinds = {"a": Int(low, low + more), "b": Int(start, start + length)}
+            least, most = interval(term, kinds)
+            for a, b in product(range(low, low + more + 1), range(start, start + length + 1)):
+                if (wanted := expected(a, b)) is not None:
+                    assert least <= wanted <= most, (kinds, a, b)
+
+    @pytest.mark.parametrize("solver", ["milp", "z3"])
+    def test_queries(self, solver: str, term: Apply, expected: Expected) -> None:
+        """The value and no other, for a sample of the pairs; nothing where it is undefined."""
+        quantities = (Quantity("a", Int(-7, 7)), Quantity("b", Int(-3, 3)), Quantity("r", Real(None, None)))
+        r, half, said = Var("r"), Fraction(1, 2), []
+        for a, b in PAIRS[::8]:
+            wanted = expected(a, b)
+            fixed = equal(A, a) & equal(B, b)
+            for one in (term, substitute(term, {"b": Const(b)})):
+                answer = asked_of(solver, Query(quantities, (fixed, equal(r, one))))
+                if wanted is None:
+                    assert not isinstance(answer, Sat), (a, b, one)
+                    said.append(answer)
+                    continue
+                assert not isinstance(answer, Unsat), (a, b, one)
+                assert not isinstance(answer, Sat) or answer.assignment["r"] == wanted
+                beside = (r <= wanted - half) | (r >= wanted + half)
+                other = asked_of(solver, Query(quantities, (fixed, equal(r, one), beside)))
+                assert not isinstance(other, Sat), (a, b, one)
+                said += [answer, other]
+        conclusive = sum(isinstance(answer, Sat | Unsat) for answer in said)
+        assert conclusive > (0.4 if term.op is Op.POW else 0.8) * len(said)
+
+    def test_read_back_from_jani(self, term: Term, expected: Expected) -> None:
+        del expected
+        written = expression(term, Names(standing(TRUE).environment, set()), "here")
+        assert evaluate_all(read_raw(Node(written), Scope({"a": A, "b": B}, KINDS))) == evaluate_all(term)
+
+
+def asked_of(solver: str, query: Query) -> Answer | None:
+    """None where the solver cannot take the question."""
+    try:
+        if solver == "milp":
+            return milp(query, 0, 20.0)
+        pytest.importorskip("z3")
+        from surefoot.solve.z3.solver import prepare
+
+        return prepare(query, 0)((), 20.0)
+    except Unsupported:
+        return None
+
+
+def evaluate_all(term: Term) -> list[Any]:
+    return [value_or_none(evaluate, term, {"a": a, "b": b}) for a, b in PAIRS]
+
+
+def standing(start: Term) -> Problem:
+    """Numbers that stay as they are."""
+    variables = tuple(Variable(n, k) for n, k in KINDS.items())
+    environment = Environment("signs", variables, start, (Component("one", (Edge(action="stay"),)),))
+    return Problem("signs", environment, None, Never(FALSE))
+
+
+@pytest.mark.parametrize("divisor", [-3, -2, -1, 1, 2, 3])
+def test_remainders_of_predicate_abstraction(divisor: int) -> None:
+    """A table of all states, and cases by quotient: the two ways in which predicates see a remainder."""
+    column = np.arange(-7, 8)
+    table = Columns({"a": Numbers(column, -7, 7)}, len(column))
+    assert table.numbers(A % divisor).tolist() == [remainder(a, divisor) for a in range(-7, 8)]
+    cases = numbers(A % divisor, {"a": Int(-7, 7)})
+    for a in range(-7, 8):
+        values = [v for condition, v in cases if holds(condition, a)]
+        assert [v.constant + sum(c * a for _, c in v.coefficients) for v in values] == [remainder(a, divisor)]
+
+
+def holds(condition: Formula, a: int) -> bool:
+    if isinstance(condition, Atom):
+        value = condition.linear.constant + sum(c * a for _, c in condition.linear.coefficients)
+        tests = {Relation.LE: value <= 0, Relation.LT: value < 0, Relation.EQ: value == 0}
+        return tests[condition.relation]
+    return (any if isinstance(condition, AnyOf) else all)(holds(p, a) for p in condition.parts)
+
+
+@pytest.mark.parametrize("text", ["x % 2", "2 % x", "x % x", "1.5 % 2"])
+def test_remainders_of_reals_are_refused(text: str) -> None:
+    """The specification defines them for integers only."""
+    with pytest.raises(InvalidProblem, match="integers"):
+        kind_of(parse_term(text), {"x": Real(None, None)}, "", InvalidProblem)
+
+
+def test_the_examples_of_the_manual() -> None:
+    given = {"7 % 5": 2, "-7 % 5": 3, "7 % -5": 2, "-7 % -5": 3, "6 % -3": 0}
+    assert {text: evaluate(parse_term(text), {}) for text in given} == given
