@@ -16,7 +16,7 @@ from surefoot.problem.meaning.evaluate import Undefined
 from surefoot.problem.meaning.simulate import initial_states
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Recurs, Within
-from surefoot.problem.semantics import Move, NotAStep, State, choices, holds, step, transitions
+from surefoot.problem.semantics import Move, NotAStep, State, choices, holds, may_end, step, transitions
 from surefoot.problem.term import Term
 
 MOST = 10_000
@@ -99,7 +99,7 @@ class Graph:
                         self.unclear = True
 
     def ended(self, state: State) -> bool:
-        return not transitions(self.problem, state)
+        return may_end(self.problem, state)
 
     def is_good(self, good: Term, state: State) -> bool:
         try:

@@ -13,7 +13,7 @@ from surefoot.problem.environment import Arithmetic, Array, Environment, Kind, R
 from surefoot.problem.names import location_key
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Recurs, Within
-from surefoot.problem.semantics import State, conforms, holds, is_initial, step, transitions
+from surefoot.problem.semantics import State, conforms, holds, is_initial, may_end, step
 from surefoot.problem.term import Term
 from surefoot.verdict.recurrence import move_from
 from surefoot.verdict.verdict import Trace
@@ -123,7 +123,7 @@ def _violation(problem: Problem, trace: Trace) -> str | None:
             for number in range(after, min(last, steps) + 1):
                 if holds(problem, trace.states[number], good):
                     return f"state {number} is good"
-            if last < steps and transitions(problem, trace.states[last]):
+            if last < steps and not may_end(problem, trace.states[last]):
                 return f"the run could go on after {last} of {steps} steps"
             return None
         case Eventually(good):
@@ -140,7 +140,7 @@ def _endless(problem: Problem, trace: Trace) -> str | None:
     """Why the run is neither maximal nor a lasso; None if it stands for a whole execution."""
     last = len(trace.states) - 1
     if trace.loop is None:
-        if transitions(problem, trace.states[last]):
+        if not may_end(problem, trace.states[last]):
             return f"the run could go on after {last} steps, and the trace claims no loop"
         return None
     if type(trace.loop) is not int or not 0 <= trace.loop < last:

@@ -38,7 +38,7 @@ class System:
     calls: tuple[Call, ...]
     orderly: Term  # guards and policy have a value
     leaps: Moves
-    ended: Term
+    ended: Term  # a run may end here
     escape: Term | None
     reserved: Mapping[str, Term]  # `chosen(a)`, `stalled`, … where the policy has them
     names: Scope  # the state's names and the controls
@@ -135,7 +135,7 @@ def build(problem: Problem, rounding: bool) -> System:
         calls=tuple(setting.calls),
         orderly=opposite(trouble),
         leaps=tuple(m for m in moves if m[1].possible != FALSE),
-        ended=opposite(acting.going_on()),
+        ended=acting.may_end(),
         escape=None if escape == FALSE else substitute(escape, {n: Var(c) for n, c in copies.items()}),
         reserved=acting.reserved(problem.policy is not None),
         names=names,

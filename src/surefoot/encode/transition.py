@@ -101,18 +101,24 @@ class Acting:
     def of(self, action: str | None) -> tuple[Transition, ...]:
         return tuple(t for t in self.transitions if self.actions[t] == action)
 
-    def going_on(self) -> Term:
-        """Is some transition permitted?"""
-        groups = dict.fromkeys(self.actions.values())
-        return disjunction(
-            tuple(conjunction((self.permitted(a), self.ready.some(self.of(a)))) for a in groups)
-        )
+    def may_end(self) -> Term:
+        """Nothing is left of the environment's own, and the policy is not asked, or may pick what is disabled.
+
+        Where it has no value (`undefined`) nothing is said of its pick; such a state is one to escape to.
+        """
+        silent = opposite(self.ready.some(self.of(None)))
+        if self.sets_controls:
+            return silent
+        return conjunction((silent, disjunction((opposite(self._asked()), self.decided.stalls))))
+
+    def _asked(self) -> Term:
+        """Is some action of the policy's enabled?"""
+        return self.ready.some(tuple(t for t in self.transitions if self.actions[t] is not None))
 
     def reserved(self, has_policy: bool) -> dict[str, Term]:
         names = {DEADLOCKED: opposite(self.ready.some(self.transitions))}
         if has_policy:
-            asked = self.ready.some(tuple(t for t in self.transitions if self.actions[t] is not None))
-            consulted = FALSE if self.sets_controls else asked
+            consulted = FALSE if self.sets_controls else self._asked()
             names[STALLED] = conjunction((consulted, self.decided.stalls))
             for action, picked in self.decided.picks.items():
                 names[chosen_name(action)] = conjunction((consulted, picked))

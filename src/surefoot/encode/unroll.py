@@ -68,7 +68,7 @@ class Encoded:
         return self._at(unclear, step)
 
     def ended(self, step: int) -> Term:
-        """The run cannot go on: policy and environment together permit no transition."""
+        """The run may end: something that the policy may pick leaves no transition."""
         return self._at(self.system.ended, step)
 
     def same(self, first: int, second: int) -> Term:

@@ -1,9 +1,9 @@
 """Reserved names that properties may use beside state variables, and how they are spelled.
 
 `output[3]`            raw network output, a real number
-`chosen(accelerate)`   the policy picks this action in this state
+`chosen(accelerate)`   the policy picks this action in this state, or may draw it
 `at(car, drive)`       component `car` is in location `drive`
-`stalled`              the policy picked an action that is not enabled
+`stalled`              the policy picks an action that is not enabled, or may draw one
 `deadlocked`           no transition is enabled at all
 """
 

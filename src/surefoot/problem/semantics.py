@@ -6,6 +6,9 @@ Decided here, once:
   that are not among its actions stay the environment's choice. Ties go to the lowest output.
 - An inapplicable choice stalls: only the environment's own transitions remain. A state without any enabled
   transition is deadlocked. Neither is silently replaced by another action.
+- A run ends where no transition is left (`may_end`). A policy that samples may draw every action of its
+  network: where one of them is not enabled and the environment has no transition of its own, a run may end,
+  and another may go on. `chosen(a)` and `stalled` say what it may draw.
 - Guards decide what is enabled; values that the environment chooses must satisfy `assuming`. Where nothing
   satisfies it the assumption cannot be kept: such a run is not one of the environment's, and it neither goes
   on nor counts as ended.
@@ -128,6 +131,21 @@ def transitions(problem: Problem, state: State) -> tuple[Transition, ...]:
         return enabled(environment, state)
     possible = enabled(environment, state, made.controls)
     return tuple(t for t in possible if (a := action_of(policy, environment, t)) is None or a in made.actions)
+
+
+def may_end(problem: Problem, state: State) -> bool:
+    """May a run end here: does something that the policy may pick leave no transition at all?
+
+    Where the policy draws, a run may end although other draws go on.
+    """
+    environment, policy = problem.environment, problem.policy
+    made = decision(problem, state)
+    possible = enabled(environment, state, made.controls if made else {})
+    if policy is None or made is None:
+        return not possible
+    if any(action_of(policy, environment, t) is None for t in possible):
+        return False
+    return made.stalls or not any(action_of(policy, environment, t) in made.actions for t in possible)
 
 
 def choices(environment: Environment, transition: Transition) -> tuple[Choice, ...]:

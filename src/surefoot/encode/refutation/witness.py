@@ -12,7 +12,7 @@ from surefoot.errors import Unsupported
 from surefoot.problem.meaning.evaluate import Undefined
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Recurs
-from surefoot.problem.semantics import holds, is_initial, successors, transitions
+from surefoot.problem.semantics import holds, is_initial, may_end, successors
 from surefoot.problem.term import Term
 from surefoot.query.bounds import declared
 from surefoot.query.query import Assignment
@@ -64,7 +64,7 @@ def _without(problem: Problem, run: Trace, good: Term, *, seen_matters: bool) ->
         for earlier in range(quiet_since, number):
             if run.states[earlier] == state:
                 return Trace(run.states[: number + 1], run.moves[:number], earlier)
-    if quiet_since < len(run.states) and not transitions(problem, run.states[-1]):
+    if quiet_since < len(run.states) and may_end(problem, run.states[-1]):
         return run
     return "the run neither ends nor returns exactly to an earlier state without passing a good one"
 

@@ -17,7 +17,7 @@ from surefoot.engines.explicit.graph import Flags, Graph
 from surefoot.engines.explicit.ties import possibilities
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Recurs, Within
-from surefoot.problem.semantics import State, holds, successors, transitions
+from surefoot.problem.semantics import State, holds, may_end, successors
 from surefoot.work.budget import Budget
 
 MOST = 200_000  # states that are looked at one by one
@@ -81,7 +81,7 @@ def _possible(problem: Problem, state: State) -> tuple[bool, bool, list[State]]:
     ends, flags = False, []
     for policy in possibilities(problem.policy, problem.environment, state):
         decided = replace(problem, policy=policy)
-        ends = ends or not transitions(decided, state)
+        ends = ends or may_end(decided, state)
         flags.append(holds(decided, state, term))
         found += [s.state for s in successors(decided, state)]
     return ends, any(flags) if isinstance(asked, Never) else all(flags), found

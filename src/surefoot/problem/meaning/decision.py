@@ -160,7 +160,9 @@ def picked(choose: Choose, names: tuple[str, ...], outputs: tuple[float, ...], o
         case Choose.SAMPLE:
             largest = max(outputs)
             weights = [exp(o - largest) for o in outputs]
-            shares = {n: w / sum(weights) for n, w in zip(names, weights, strict=True)}
+            shares = dict.fromkeys(names, 0.0)
+            for name, weight in zip(names, weights, strict=True):
+                shares[name] += weight / sum(weights)
             return Decision(
                 shares if own else {}, outputs=outputs, stalls=bool(own) and not set(names) <= own
             )

@@ -193,18 +193,17 @@ class Moment:
         return others
 
     def ended(self) -> Formula:
-        """Policy and environment together may permit nothing."""
+        """Policy and environment together may permit nothing: a run may end here, if others go on."""
         edges = zip(self.guards, self.problem.edges, strict=True)
         silent = all_of(guard[1] for guard, edge in edges if edge.action not in self.problem.owns)
         return all_of((silent, TRUE if self.problem.choose == "value" else self._idle()))
 
     def _idle(self) -> Formula:
-        """No edge with a picked action is enabled."""
-        choose, none = self.problem.choose, self._enabled(self.problem.actions)[1]
-        several = choose in ("sample", "argmax-applicable")
-        picks = self._picks[: len(self.problem.rules)] if several else self._picks
+        """Something that may be picked is not enabled; of what may be drawn one action is enough."""
+        applicable, none = self.problem.choose == "argmax-applicable", self._enabled(self.problem.actions)[1]
+        picks = self._picks[: len(self.problem.rules)] if applicable else self._picks
         ways = [all_of((where, self._enabled([label])[1])) for where, label in picks]
-        if several or self.problem.network is None:
+        if applicable or self.problem.network is None:
             ways.append(all_of((self._no_rule, none)))
         return some_of(ways)
 
