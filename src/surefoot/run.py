@@ -12,7 +12,8 @@ from surefoot.certify.evidence import Evidence, certify, uncertified
 from surefoot.engines import ENGINES
 from surefoot.engines.protocol import Engine
 from surefoot.engines.turns import Answered, take_turns
-from surefoot.errors import Unsupported
+from surefoot.errors import Unsupported, WrongType, did_you_mean
+from surefoot.problem.door import described, one_of
 from surefoot.problem.environment import Real
 from surefoot.problem.meaning.inference import contains_float32
 from surefoot.problem.policy import Choose, NeuralPolicy, OraclePolicy
@@ -36,7 +37,7 @@ class NoEngine(Unsupported):
 
 def verify(
     problem: Problem,
-    engine: Engine | Sequence[Engine] | None = None,
+    engine: Engine | str | Sequence[Engine | str] | None = None,
     budget: Budget | None = None,
     *,
     inputs: Mapping[str, str] | None = None,
@@ -45,9 +46,11 @@ def verify(
 ) -> Result:
     """Decide a problem with one engine, or with those of several (None: all) that can take it, in turns.
 
+    An engine is an object with its options, or a name: then it works with the solvers tried unasked.
     Without `certificates` a proof is the word of the solver: for searches that certify in the end.
     """
-    budget = budget or Budget()
+    budget = Budget() if budget is None else one_of(Budget, fix="give Budget(seconds=60)")(budget)
+    engine = take_engines(engine)
     started = budget.elapsed()
     validate(problem)
     executed, lift = discretise(problem, continuous=True)
@@ -80,6 +83,24 @@ def verify(
         seconds=budget.elapsed() - started,
         timings=timings,
     )
+
+
+def take_engines(given: Engine | str | Sequence[Engine | str] | None) -> Engine | Sequence[Engine] | None:
+    """Engines, those of a name, or None for all of them."""
+    if given is None:
+        return None
+    if isinstance(given, str):
+        if given not in ENGINES:
+            raise WrongType(f"unknown engine {given!r}", fix=did_you_mean(given, ENGINES))
+        return [e for e in portfolio() if e.name == given]
+    if isinstance(given, Sequence):
+        found = [take_engines(e) for e in given]
+        return [e for part in found for e in (part if isinstance(part, list) else [part])]
+    if isinstance(given, type) or not (hasattr(given, "objection") and hasattr(given, "check")):
+        raise WrongType(
+            f"{described(given)} is not an engine", fix='give its name, as in "bmc", or Bmc(depth=9)'
+        )
+    return given
 
 
 def unanswered(

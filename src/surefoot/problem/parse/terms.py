@@ -7,7 +7,8 @@ from difflib import get_close_matches
 from fractions import Fraction
 from typing import NoReturn
 
-from surefoot.errors import InvalidProblem, did_you_mean
+from surefoot.errors import InvalidProblem, WrongType, did_you_mean
+from surefoot.problem.door import described
 from surefoot.problem.names import chosen_name, is_reserved, location_name, output_name
 from surefoot.problem.parse.lexer import Kind, Token, fault, shorten, tokens
 from surefoot.problem.parse.number import exponent_of, read_number
@@ -61,6 +62,8 @@ class Reader:
         constants: Mapping[str, Const] | None = None,
         reserved: Iterable[str] = (),
     ) -> None:
+        if not isinstance(text, str):
+            raise WrongType(f"{described(text)} is not a text", fix="give a str, or use it as it is")
         self.text = text
         self.reserved = tuple(reserved)  # what a misspelled name may have been meant to be
         self.names = None if names is None else dict.fromkeys((*names, *(constants or ())))
