@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from surefoot.problem.problem import Problem
     from surefoot.problem.property import Eventually, Never, Recurs, Within
     from surefoot.problem.term import FALSE, TRUE, Var, equal, ite
+    from surefoot.problem.validate.distribution import normalise_probabilities
     from surefoot.problem.window import window
     from surefoot.report.text import render
     from surefoot.run import verify
@@ -54,6 +55,7 @@ _HOMES = {
     "surefoot.problem.problem": ("Problem",),
     "surefoot.problem.property": ("Eventually", "Never", "Recurs", "Within"),
     "surefoot.problem.term": ("FALSE", "TRUE", "Var", "equal", "ite"),
+    "surefoot.problem.validate.distribution": ("normalise_probabilities",),
     "surefoot.problem.window": ("window",),
     "surefoot.report.text": ("render",),
     "surefoot.run": ("verify",),
@@ -94,6 +96,7 @@ __all__ = [
     "equal",
     "ite",
     "load_policy",
+    "normalise_probabilities",
     "parse_property",
     "parse_term",
     "render",

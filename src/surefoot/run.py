@@ -24,10 +24,12 @@ from surefoot.problem.validate import validate
 from surefoot.solve import SOLVERS
 from surefoot.transform.discretise import discretise
 from surefoot.verdict.verdict import Proved, Result, Unknown, Vacuous, Verdict, Violated
+from surefoot.verdict.words import counted
 from surefoot.work.budget import Budget
 
 PREFERRED = ("native", "milp")  # solvers that are tried unasked, in this order; but see `able`
 MANY_INPUTS = 7  # of a network: from here on the native solver splits neurons, which is fast
+MOST_EDGES = 12  # named in a note
 PACKAGES = ("surefoot", "numpy", "highspy", "z3-solver", "onnx")
 
 
@@ -249,7 +251,7 @@ def _combined(values: list[bool | None], deciding: bool) -> bool | None:
 
 def notes(problem: Problem) -> tuple[str, ...]:
     """What a reader of the result must know about how the problem was read."""
-    found = list(problem.environment.notes)
+    found = [*_normalised(problem.environment.normalised), *problem.environment.notes]
     if (flow := problem.environment.flow) is not None and flow.continuous:
         found.append(
             f"time is continuous: the state is seen and controls are set every {flow.step}, disturbances may"
@@ -264,6 +266,15 @@ def notes(problem: Problem) -> tuple[str, ...]:
         if problem.policy.choose in (Choose.ARGMAX, Choose.ARGMAX_APPLICABLE):
             found.append("ties: the lowest output in a trace; `holds` covers every action within rounding")
     return tuple(dict.fromkeys(found))
+
+
+def _normalised(edges: tuple[str, ...]) -> tuple[str, ...]:
+    """Which probabilities are not those of the file."""
+    if not edges:
+        return ()
+    named = ", ".join(edges[:MOST_EDGES]) + (", …" if len(edges) > MOST_EDGES else "")
+    how = "divided by their sum, which was within 1e-9 of 1 but not 1"
+    return (f"normalised: the probabilities of {counted(len(edges), 'edge')} were {how}: {named}",)
 
 
 def versions() -> dict[str, str]:

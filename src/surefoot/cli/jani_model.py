@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,13 +33,16 @@ def jani_problems(
     settings: Mapping[str, Any],
     wiring: Wiring | Rewiring | None,
     read: list[Path],
+    *,
+    normalise: bool = False,
 ) -> dict[str, Problem]:
     """One problem for each property that is asked, or for all of the file; `read` collects further files."""
-    model = read_jani(path, constants)
-    questions = _own_questions(model, path, asked, constants)
+    model = read_jani(path, constants, normalise=normalise)
+    reading = partial(read_questions, path, constants=constants, normalise=normalise)
+    questions = _own_questions(model, asked, reading)
     for text in asked:
         if _is_file(text):
-            questions |= _questions(path, text, constants)
+            questions |= _questions(text, reading)
     plain = [name for name in asked if name not in questions and not _is_file(name)]
     properties = {n: _property(model, n, path) for n in plain} if asked else _all(model, path, questions)
     policy = _policy(model, settings["policy"], wiring, settings["output"], read)
@@ -53,21 +57,21 @@ def jani_problems(
 
 
 def _own_questions(
-    model: JaniModel, path: Path, asked: tuple[str, ...], constants: Mapping[str, str]
+    model: JaniModel, asked: tuple[str, ...], reading: Callable[..., dict[str, Question]]
 ) -> dict[str, Question]:
     """Those properties that have starts or a policy of their own, by name."""
     wanted = set(model.refused) & set(asked) if asked else set(model.refused)
-    return read_questions(path, None, constants, wanted) if wanted else {}
+    return reading(wanted=wanted) if wanted else {}
 
 
 def _is_file(asked: str) -> bool:
     return asked.partition("#")[0].endswith(".jani")
 
 
-def _questions(path: Path, asked: str, constants: Mapping[str, str]) -> dict[str, Question]:
+def _questions(asked: str, reading: Callable[..., dict[str, Question]]) -> dict[str, Question]:
     """PlaJA's questions in `FILE.jani`, or the one called `FILE.jani#NAME`, each by that text."""
     file, _, wanted = asked.partition("#")
-    found = read_questions(path, Path(file), constants)
+    found = reading(questions=Path(file))
     if wanted and wanted not in found:
         raise InvalidProblem(f"there is no question `{wanted}`", fix=did_you_mean(wanted, found), where=file)
     if not found:
@@ -75,9 +79,9 @@ def _questions(path: Path, asked: str, constants: Mapping[str, str]) -> dict[str
     return {f"{file}#{name}": question for name, question in found.items() if wanted in ("", name)}
 
 
-def model_facts(path: Path, constants: Mapping[str, str]) -> dict[str, Any]:
+def model_facts(path: Path, constants: Mapping[str, str], *, normalise: bool = False) -> dict[str, Any]:
     """What stands in a model, for a reader."""
-    model = read_jani(path, constants)
+    model = read_jani(path, constants, normalise=normalise)
     environment = model.environment
     rewards = (r for c in environment.components for e in c.edges for o in e.outcomes for r, _ in o.rewards)
     return {

@@ -211,6 +211,7 @@ class Environment:
     arithmetic: Arithmetic = Arithmetic.EXACT
     flow: Flow | None = None  # replaced by updates in `transform/discretise.py` before anything runs
     overapproximate: bool = False  # more runs than the real system has: a trace may be spurious
+    normalised: tuple[str, ...] = ()  # edges whose probabilities were divided by their sum, near 1 but not 1
     notes: tuple[str, ...] = field(default=())  # what a reader must know: dropped branches, normalisation
 
     def __post_init__(self) -> None:
@@ -225,5 +226,6 @@ class Environment:
             arithmetic=member(Arithmetic),
             flow=optional(one_of(Flow)),
             overapproximate=truth,
+            normalised=several(text, "names of edges"),
             notes=several(text, "notes"),
         )

@@ -104,6 +104,7 @@ class Threshold:
         settle(self, relation=word("<", "<=", ">", ">="), value=exact_number)
 
 
+STEPS = "steps"  # the reward that every step earns once
 Optimise: TypeAlias = Literal["min", "max"]
 Filter: TypeAlias = Literal["min", "max", "sum", "avg", "count", "values", "argmin", "argmax"]
 _optimise = optional(word(*get_args(Optimise)))
@@ -159,6 +160,11 @@ class Expected:
 
     def __hash__(self) -> int:
         return hash(_values(self))
+
+
+def counts_steps(reward: str | Term | None) -> bool:
+    """Is this reward the number of steps?"""
+    return isinstance(reward, str) and reward == STEPS
 
 
 def _values(data: Expected) -> tuple[object, ...]:

@@ -26,6 +26,7 @@ from surefoot.problem.environment import Component, Environment, Kind, Variable
 from surefoot.problem.names import DEADLOCKED, location_key
 from surefoot.problem.property import Property
 from surefoot.problem.term import Const, Term, Var, conjunction, equal, free_names
+from surefoot.problem.validate.distribution import normalise_probabilities
 from surefoot.problem.validate.kinds import BOOL, INT
 
 KEYS = ("jani-version", "name", "type", "automata", "system")
@@ -61,10 +62,15 @@ class JaniModel:
     names: Mapping[tuple[int | None, str], str]  # place in the composition (None: global), name in the file
 
 
-def read_jani(path: str | Path, constants: Mapping[str, Given] | None = None) -> JaniModel:
-    """The model in a file; `constants` give values to those that the file leaves open, or replace them."""
+def read_jani(
+    path: str | Path, constants: Mapping[str, Given] | None = None, *, normalise: bool = False
+) -> JaniModel:
+    """The model in a file; `constants` give values to those that the file leaves open, or replace them.
+
+    `normalise`: probabilities that add up to 1 within 1e-9 are divided by their sum.
+    """
     try:
-        model = model_of(read_document(Path(path)), constants or {})
+        model = model_of(read_document(Path(path)), constants or {}, normalise=normalise)
     except SurefootError as error:
         raise _on_one_line(error, Path(path)) from None
     refused = {name: _on_one_line(error, Path(path)) for name, error in model.refused.items()}
@@ -81,7 +87,7 @@ def _line(text: str) -> str:
     return "".join(c if c.isprintable() else f"\\u{{{ord(c):x}}}" for c in text)
 
 
-def model_of(top: Node, given: Mapping[str, Given]) -> JaniModel:
+def model_of(top: Node, given: Mapping[str, Given], *, normalise: bool = False) -> JaniModel:
     """The model of a document that is read already; errors carry the path of the value, not a file."""
     if isinstance(top.value, list) or (isinstance(top.value, dict) and "automata" not in top.value):
         top.fail("this is not a JANI model: it has no `automata`", "give a model")
@@ -107,7 +113,7 @@ def model_of(top: Node, given: Mapping[str, Given]) -> JaniModel:
     edges: dict[str, list[RawEdge]] = {}
     for instance in cast.instances:
         scope = scopes[instance.component]
-        own = Reader(cast, instance, scope, writes, actions, kind == "lts").edges()
+        own = Reader(cast, instance, scope, writes, actions, kind == "lts", normalise).edges()
         edges[instance.component] = [*own, *ready_edges(instance, own)]
     components = [i.component for i in cast.instances]
     vectors = read_vectors(system, components, edges, actions, notes)
@@ -134,6 +140,8 @@ def model_of(top: Node, given: Mapping[str, Given]) -> JaniModel:
         synchronisations=vectors,
         notes=tuple(sorted(notes)),
     )
+    if normalise:
+        environment = normalise_probabilities(environment)
     plain = {name: value for name, value in constants.items() if isinstance(value, Const)}
     names: dict[tuple[int | None, str], str] = {(None, raw): name for raw, name in cast.names.items()}
     names |= {(n, raw): name for n, i in enumerate(cast.instances) for raw, name in i.names.items()}

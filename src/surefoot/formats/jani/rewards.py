@@ -21,9 +21,9 @@ from surefoot.formats.jani.fold import fold
 from surefoot.formats.jani.instances import Cast
 from surefoot.problem.environment import Edge, Outcome, Synchronisation
 from surefoot.problem.names import location_key
+from surefoot.problem.property import STEPS
 from surefoot.problem.term import Apply, Const, Op, Term, Var, free_names, substitute
 from surefoot.problem.validate.kinds import REAL
-from surefoot.problem.validate.property import STEPS
 
 
 @dataclass(frozen=True, slots=True)
