@@ -7,6 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from tests.cli.conftest import Command
 
 from surefoot import equal
 from surefoot.certify.checker.check import check
@@ -18,7 +19,6 @@ from surefoot.problem.environment import Component, Edge, Environment, Int, Outc
 from surefoot.problem.term import Const, Var
 from surefoot.problem.validate import check_environment
 from surefoot.problem.validate.distribution import NEAR, normalise_probabilities
-from tests.cli.conftest import Command
 
 THIRD = "0.3333333333333333"
 THIRDS = f"""

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import pathlib
+import re
+import subprocess
+import sys
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
@@ -288,3 +292,12 @@ def test_a_natural_mistake_is_told_in_one_line_with_a_fix(call: str) -> None:
         wrong()
     assert fix in told.value.fix
     assert "\n" not in str(told.value)
+
+
+def test_the_example_of_the_page_runs() -> None:
+    page = (pathlib.Path(__file__).parents[2] / "docs" / "reference" / "python.md").read_text(
+        encoding="utf-8"
+    )
+    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert shown.stdout.startswith("violated after 5 steps: never x > 12 or x = 5")

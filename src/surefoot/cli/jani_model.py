@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,11 +17,13 @@ from surefoot.formats.policy_file import load_policy
 from surefoot.formats.problem_file.declarations import Declarations
 from surefoot.formats.problem_file.policy import NetworkFile, wired
 from surefoot.formats.wiring import Rewiring, Wiring, sidecar
+from surefoot.problem.environment import Environment
 from surefoot.problem.parse import parse_property
 from surefoot.problem.policy import NeuralPolicy
 from surefoot.problem.problem import Problem
-from surefoot.problem.property import Property
+from surefoot.problem.property import STEPS, Expected, Probability, Property
 from surefoot.problem.show import show
+from surefoot.problem.term import Term
 from surefoot.verdict.questions import in_words
 from surefoot.verdict.words import counted, region
 
@@ -45,6 +47,8 @@ def jani_problems(
             questions |= _questions(text, reading)
     plain = [name for name in asked if name not in questions and not _is_file(name)]
     properties = {n: _property(model, n, path) for n in plain} if asked else _all(model, path, questions)
+    if wanted := _rewards_of(properties.values()) - _rewards_in(model.environment):
+        model = read_jani(path, constants, rewards=sorted(wanted), normalise=normalise)
     policy = _policy(model, settings["policy"], wiring, settings["output"], read)
     problems = {
         name: Problem(f"{model.name}/{name}", model.environment, policy, question)
@@ -62,6 +66,23 @@ def _own_questions(
     """Those properties that have starts or a policy of their own, by name."""
     wanted = set(model.refused) & set(asked) if asked else set(model.refused)
     return reading(wanted=wanted) if wanted else {}
+
+
+def _rewards_of(asked: Iterable[Property]) -> set[str]:
+    """The rewards that questions name."""
+    found: set[str] = set()
+    for one in asked:
+        match one:
+            case Expected(reward=str(name)):
+                found.add(name)
+            case Probability(path):
+                found |= {b.reward for b in path.bounds if b.reward is not None}
+    return found
+
+
+def _rewards_in(environment: Environment) -> set[str]:
+    outcomes = (o for c in environment.components for e in c.edges for o in e.outcomes)
+    return {STEPS, *(name for outcome in outcomes for name, _ in outcome.rewards)}
 
 
 def _is_file(asked: str) -> bool:
@@ -89,6 +110,7 @@ def model_facts(path: Path, constants: Mapping[str, str], *, normalise: bool = F
         "name": model.name,
         "constants": [f"{name} = {show(value)}" for name, value in model.constants.items()],
         "variables": list(region(environment)),
+        "names": [f"{name} = {show(term)}" for name, term in environment.definitions],
         "automata": [
             f"{c.name}: {counted(len(c.locations), 'location')}, {counted(len(c.edges), 'edge')}"
             for c in environment.components
@@ -124,11 +146,14 @@ def _property(model: JaniModel, asked: str, path: Path) -> Property:
         return model.properties[asked]
     known = (*model.properties, *model.refused)
     if asked.isidentifier():
-        what = f"the model has no property `{asked}`"
-        raise InvalidProblem(what, fix=did_you_mean(asked, known), where=f"{path}:/properties")
+        what, fix = f"the model has no property `{asked}`", did_you_mean(asked, known)
+        if asked in dict(model.environment.definitions):
+            fix = f'`{asked}` is a name that properties can use: "never {asked}", "P=? [ F {asked} ]"'
+        raise InvalidProblem(what, fix=fix, where=f"{path}:/properties")
     names = [v.name for v in model.environment.variables]
     try:
-        return parse_property(asked, names=names, constants=model.constants)
+        meant: dict[str, Term] = {**model.constants, **dict(model.environment.definitions)}
+        return parse_property(asked, names=names, constants=meant, hidden=model.hidden)
     except SurefootError as error:
         raise error.at("--property") from None
 

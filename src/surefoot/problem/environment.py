@@ -26,7 +26,7 @@ from surefoot.problem.door import (
     whole_number,
 )
 from surefoot.problem.flow import Flow
-from surefoot.problem.term import TRUE, Const, Term, take_named, term
+from surefoot.problem.term import TRUE, Const, Term, substitute, take_named, term
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +211,9 @@ class Environment:
     arithmetic: Arithmetic = Arithmetic.EXACT
     flow: Flow | None = None  # replaced by updates in `transform/discretise.py` before anything runs
     overapproximate: bool = False  # more runs than the real system has: a trace may be spurious
+    definitions: tuple[
+        tuple[str, Term], ...
+    ] = ()  # names of terms that questions may use: see `expand_definitions`
     normalised: tuple[str, ...] = ()  # edges whose probabilities were divided by their sum, near 1 but not 1
     notes: tuple[str, ...] = field(default=())  # what a reader must know: dropped branches, normalisation
 
@@ -226,6 +229,12 @@ class Environment:
             arithmetic=member(Arithmetic),
             flow=optional(one_of(Flow)),
             overapproximate=truth,
+            definitions=take_named,
             normalised=several(text, "names of edges"),
             notes=several(text, "notes"),
         )
+
+
+def expand_definitions(asked: Term, environment: Environment) -> Term:
+    """What is asked, with the terms that its names stand for."""
+    return substitute(asked, dict(environment.definitions)) if environment.definitions else asked

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from surefoot.formats.jani.expressions import Scope, read_term
 from surefoot.formats.jani.instances import Cast, Instance, read_cast
 from surefoot.formats.jani.properties import PropertyReader, split
 from surefoot.formats.jani.rewards import Rewards
-from surefoot.formats.jani.transient import state_values
+from surefoot.formats.jani.transient import read_definitions, state_values
 from surefoot.problem.environment import Component, Environment, Kind, Variable
 from surefoot.problem.names import DEADLOCKED, location_key
 from surefoot.problem.property import Property
@@ -59,18 +59,25 @@ class JaniModel:
     refused: Mapping[str, SurefootError]
     constants: Mapping[str, Const]
     notes: tuple[str, ...]
+    hidden: Mapping[str, str]  # names that questions cannot use although the file has them, and why
     names: Mapping[tuple[int | None, str], str]  # place in the composition (None: global), name in the file
 
 
 def read_jani(
-    path: str | Path, constants: Mapping[str, Given] | None = None, *, normalise: bool = False
+    path: str | Path,
+    constants: Mapping[str, Given] | None = None,
+    *,
+    rewards: Iterable[str] = (),
+    normalise: bool = False,
 ) -> JaniModel:
     """The model in a file; `constants` give values to those that the file leaves open, or replace them.
 
+    `rewards`: transient variables that are rewards although no property of the file accumulates them.
     `normalise`: probabilities that add up to 1 within 1e-9 are divided by their sum.
     """
     try:
-        model = model_of(read_document(Path(path)), constants or {}, normalise=normalise)
+        top = read_document(Path(path))
+        model = model_of(top, constants or {}, rewards=rewards, normalise=normalise)
     except SurefootError as error:
         raise _on_one_line(error, Path(path)) from None
     refused = {name: _on_one_line(error, Path(path)) for name, error in model.refused.items()}
@@ -87,7 +94,9 @@ def _line(text: str) -> str:
     return "".join(c if c.isprintable() else f"\\u{{{ord(c):x}}}" for c in text)
 
 
-def model_of(top: Node, given: Mapping[str, Given], *, normalise: bool = False) -> JaniModel:
+def model_of(
+    top: Node, given: Mapping[str, Given], *, rewards: Iterable[str] = (), normalise: bool = False
+) -> JaniModel:
     """The model of a document that is read already; errors carry the path of the value, not a file."""
     if isinstance(top.value, list) or (isinstance(top.value, dict) and "automata" not in top.value):
         top.fail("this is not a JANI model: it has no `automata`", "give a model")
@@ -119,11 +128,14 @@ def model_of(top: Node, given: Mapping[str, Given], *, normalise: bool = False) 
     vectors = read_vectors(system, components, edges, actions, notes)
     asked = replace(scopes[""], predicates={"deadlock": Var(DEADLOCKED)})
     defaults = {n: d.initial for n, d in cast.all_variables() if d.transient and d.initial is not None}
-    rewards = Rewards(cast, scopes[""], defaults, edges, vectors)
+    earned = Rewards(cast, scopes[""], defaults, edges, vectors)
     properties, refused = split(
-        PropertyReader(cast, asked, rewards), unique(_entries(fields, "properties"), "property")
+        PropertyReader(cast, asked, earned), unique(_entries(fields, "properties"), "property")
     )
-    rewarded, vectors = rewards.system()
+    for name in rewards:
+        earned.named(name)
+    rewarded, vectors = earned.system()
+    defined = read_definitions(cast, scopes, {name for _, name in writes.indices})
     environment = Environment(
         name=fields["name"].string() or "model",
         variables=tuple(Variable(n, d.kind) for n, d in cast.all_variables() if not d.transient),
@@ -138,6 +150,7 @@ def model_of(top: Node, given: Mapping[str, Given], *, normalise: bool = False) 
             for i in cast.instances
         ),
         synchronisations=vectors,
+        definitions=tuple(defined.terms.items()),
         notes=tuple(sorted(notes)),
     )
     if normalise:
@@ -146,7 +159,9 @@ def model_of(top: Node, given: Mapping[str, Given], *, normalise: bool = False) 
     names: dict[tuple[int | None, str], str] = {(None, raw): name for raw, name in cast.names.items()}
     names |= {(n, raw): name for n, i in enumerate(cast.instances) for raw, name in i.names.items()}
     return JaniModel(
-        environment.name, kind, environment, properties, refused, plain, environment.notes, names
+        *(environment.name, kind, environment, properties, refused, plain, environment.notes),
+        hidden=defined.hidden,
+        names=names,
     )
 
 
