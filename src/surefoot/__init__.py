@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from surefoot.problem.policy import Branch, NeuralPolicy, ProgramPolicy, ShieldedPolicy
     from surefoot.problem.problem import Problem
     from surefoot.problem.property import Eventually, Never, Recurs, Within
-    from surefoot.problem.term import Var
+    from surefoot.problem.term import FALSE, TRUE, Var, equal, ite
+    from surefoot.problem.validate.distribution import normalise_probabilities
     from surefoot.problem.window import window
     from surefoot.report.text import render
     from surefoot.run import verify
@@ -53,7 +54,8 @@ _HOMES = {
     "surefoot.problem.policy": ("Branch", "NeuralPolicy", "ProgramPolicy", "ShieldedPolicy"),
     "surefoot.problem.problem": ("Problem",),
     "surefoot.problem.property": ("Eventually", "Never", "Recurs", "Within"),
-    "surefoot.problem.term": ("Var",),
+    "surefoot.problem.term": ("FALSE", "TRUE", "Var", "equal", "ite"),
+    "surefoot.problem.validate.distribution": ("normalise_probabilities",),
     "surefoot.problem.window": ("window",),
     "surefoot.report.text": ("render",),
     "surefoot.run": ("verify",),
@@ -62,6 +64,8 @@ _HOMES = {
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
+    "FALSE",
+    "TRUE",
     "Array",
     "Bmc",
     "Bool",
@@ -89,7 +93,10 @@ __all__ = [
     "Var",
     "Variable",
     "Within",
+    "equal",
+    "ite",
     "load_policy",
+    "normalise_probabilities",
     "parse_property",
     "parse_term",
     "render",

@@ -2,6 +2,7 @@
 
 SurefootError
   InvalidProblem        the input is wrong                        exit 2
+    WrongType           a Python value of another type was given  exit 2
   Unsupported           the input is fine, surefoot cannot        exit 2
   MissingBackend        an optional package is not installed      exit 2
   SolverFailure         an external tool crashed                  exit 4
@@ -36,6 +37,10 @@ class SurefootError(Exception):
 
 class InvalidProblem(SurefootError):
     exit_code = 2
+
+
+class WrongType(InvalidProblem, TypeError):
+    """Python gave a value that cannot be meant here: a truth value, a text, a class, a file's name."""
 
 
 class Unsupported(SurefootError):

@@ -12,7 +12,8 @@ from surefoot.certify.evidence import Evidence, certify, uncertified
 from surefoot.engines import ENGINES
 from surefoot.engines.protocol import Engine
 from surefoot.engines.turns import Answered, take_turns
-from surefoot.errors import Unsupported
+from surefoot.errors import Unsupported, WrongType, did_you_mean
+from surefoot.problem.door import described, one_of
 from surefoot.problem.environment import Real
 from surefoot.problem.meaning.inference import contains_float32
 from surefoot.problem.policy import Choose, NeuralPolicy, OraclePolicy
@@ -23,10 +24,12 @@ from surefoot.problem.validate import validate
 from surefoot.solve import SOLVERS
 from surefoot.transform.discretise import discretise
 from surefoot.verdict.verdict import Proved, Result, Unknown, Vacuous, Verdict, Violated
+from surefoot.verdict.words import counted
 from surefoot.work.budget import Budget
 
 PREFERRED = ("native", "milp")  # solvers that are tried unasked, in this order; but see `able`
 MANY_INPUTS = 7  # of a network: from here on the native solver splits neurons, which is fast
+MOST_EDGES = 12  # named in a note
 PACKAGES = ("surefoot", "numpy", "highspy", "z3-solver", "onnx")
 
 
@@ -36,7 +39,7 @@ class NoEngine(Unsupported):
 
 def verify(
     problem: Problem,
-    engine: Engine | Sequence[Engine] | None = None,
+    engine: Engine | str | Sequence[Engine | str] | None = None,
     budget: Budget | None = None,
     *,
     inputs: Mapping[str, str] | None = None,
@@ -45,9 +48,11 @@ def verify(
 ) -> Result:
     """Decide a problem with one engine, or with those of several (None: all) that can take it, in turns.
 
+    An engine is an object with its options, or a name: then it works with the solvers tried unasked.
     Without `certificates` a proof is the word of the solver: for searches that certify in the end.
     """
-    budget = budget or Budget()
+    budget = Budget() if budget is None else one_of(Budget, fix="give Budget(seconds=60)")(budget)
+    engine = take_engines(engine)
     started = budget.elapsed()
     validate(problem)
     executed, lift = discretise(problem, continuous=True)
@@ -80,6 +85,24 @@ def verify(
         seconds=budget.elapsed() - started,
         timings=timings,
     )
+
+
+def take_engines(given: Engine | str | Sequence[Engine | str] | None) -> Engine | Sequence[Engine] | None:
+    """Engines, those of a name, or None for all of them."""
+    if given is None:
+        return None
+    if isinstance(given, str):
+        if given not in ENGINES:
+            raise WrongType(f"unknown engine {given!r}", fix=did_you_mean(given, ENGINES))
+        return [e for e in portfolio() if e.name == given]
+    if isinstance(given, Sequence):
+        found = [take_engines(e) for e in given]
+        return [e for part in found for e in (part if isinstance(part, list) else [part])]
+    if isinstance(given, type) or not (hasattr(given, "objection") and hasattr(given, "check")):
+        raise WrongType(
+            f"{described(given)} is not an engine", fix='give its name, as in "bmc", or Bmc(depth=9)'
+        )
+    return given
 
 
 def unanswered(
@@ -228,7 +251,7 @@ def _combined(values: list[bool | None], deciding: bool) -> bool | None:
 
 def notes(problem: Problem) -> tuple[str, ...]:
     """What a reader of the result must know about how the problem was read."""
-    found = list(problem.environment.notes)
+    found = [*_normalised(problem.environment.normalised), *problem.environment.notes]
     if (flow := problem.environment.flow) is not None and flow.continuous:
         found.append(
             f"time is continuous: the state is seen and controls are set every {flow.step}, disturbances may"
@@ -243,6 +266,15 @@ def notes(problem: Problem) -> tuple[str, ...]:
         if problem.policy.choose in (Choose.ARGMAX, Choose.ARGMAX_APPLICABLE):
             found.append("ties: the lowest output in a trace; `holds` covers every action within rounding")
     return tuple(dict.fromkeys(found))
+
+
+def _normalised(edges: tuple[str, ...]) -> tuple[str, ...]:
+    """Which probabilities are not those of the file."""
+    if not edges:
+        return ()
+    named = ", ".join(edges[:MOST_EDGES]) + (", …" if len(edges) > MOST_EDGES else "")
+    how = "divided by their sum, which was within 1e-9 of 1 but not 1"
+    return (f"normalised: the probabilities of {counted(len(edges), 'edge')} were {how}: {named}",)
 
 
 def versions() -> dict[str, str]:

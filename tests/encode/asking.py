@@ -13,7 +13,7 @@ from surefoot.errors import InvalidProblem
 from surefoot.problem import semantics
 from surefoot.problem.environment import Int, Kind
 from surefoot.problem.problem import Problem
-from surefoot.problem.term import Term, Var, conjunction, equal
+from surefoot.problem.term import Const, Term, Var, conjunction, equal
 from surefoot.query.query import Sat, Undecided
 
 pytest.importorskip("z3")
@@ -69,7 +69,7 @@ def _equals(tree: Any, value: Any, step: int) -> Iterator[Term]:
         for part, inner in zip(tree, value, strict=True):
             yield from _equals(part, inner, step)
     else:
-        yield equal(Var(f"{tree.name}@{step}"), value)
+        yield equal(Var(f"{tree.name}@{step}"), Const(value))
 
 
 def _move(move: semantics.Move) -> Any:

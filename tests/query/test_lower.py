@@ -7,7 +7,7 @@ from tests.solve.examples import RELU
 
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Bool, Int, Real
-from surefoot.problem.term import Apply, Const, Op, Term, Var, array, equal, ite
+from surefoot.problem.term import FALSE, TRUE, Apply, Const, Op, Term, Var, array, equal, ite
 from surefoot.query.formula import normal
 from surefoot.query.lower import lower
 from surefoot.query.query import NetworkCall, Quantity, Query, Sat, Unsat
@@ -75,11 +75,11 @@ UNDEFINED = [  # constraint, whether some assignment satisfies it
     (equal(i, 0) & ~(x / i <= 1), False),
     (equal(i, 0) & (ite(equal(i, 0), x, x / i) <= 1), True),
     (equal(i, 0) & (ite(equal(i % i, 0), x, x) <= 1), False),
-    (equal(j, 2) & array(p, True)[j], False),
+    (equal(j, 2) & array(p, TRUE)[j], False),
     (equal(j, 2) & equal(array(1, 2)[j], 2), False),
     (equal(j, 2) & (array(1, 2)[j] < 9), False),
     (equal(j, 2) & (equal(j, 2) | (array(1, 2)[j] < 9)), True),
-    (equal(j, 1) & array(p, False)[j], False),
+    (equal(j, 1) & array(p, FALSE)[j], False),
     (equal(j, 0) & equal(array(x, Const(1) / j)[j], x), False),  # an array is evaluated as a whole
     (equal(x * 2, 1) & equal(op(Op.FLOOR, x) % 2, 0), True),
     (equal(x * 2, 1) & equal(x % 2, x), False),  # % of a fraction

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,13 @@ from surefoot.formats.policy_file import load_policy
 from surefoot.formats.problem_file.declarations import Declarations
 from surefoot.formats.problem_file.policy import NetworkFile, wired
 from surefoot.formats.wiring import Rewiring, Wiring, sidecar
+from surefoot.problem.environment import Environment
 from surefoot.problem.parse import parse_property
 from surefoot.problem.policy import NeuralPolicy
 from surefoot.problem.problem import Problem
-from surefoot.problem.property import Property
+from surefoot.problem.property import STEPS, Expected, Probability, Property
 from surefoot.problem.show import show
+from surefoot.problem.term import Term
 from surefoot.verdict.questions import in_words
 from surefoot.verdict.words import counted, region
 
@@ -32,15 +35,20 @@ def jani_problems(
     settings: Mapping[str, Any],
     wiring: Wiring | Rewiring | None,
     read: list[Path],
+    *,
+    normalise: bool = False,
 ) -> dict[str, Problem]:
     """One problem for each property that is asked, or for all of the file; `read` collects further files."""
-    model = read_jani(path, constants)
-    questions = _own_questions(model, path, asked, constants)
+    model = read_jani(path, constants, normalise=normalise)
+    reading = partial(read_questions, path, constants=constants, normalise=normalise)
+    questions = _own_questions(model, asked, reading)
     for text in asked:
         if _is_file(text):
-            questions |= _questions(path, text, constants)
+            questions |= _questions(text, reading)
     plain = [name for name in asked if name not in questions and not _is_file(name)]
     properties = {n: _property(model, n, path) for n in plain} if asked else _all(model, path, questions)
+    if wanted := _rewards_of(properties.values()) - _rewards_in(model.environment):
+        model = read_jani(path, constants, rewards=sorted(wanted), normalise=normalise)
     policy = _policy(model, settings["policy"], wiring, settings["output"], read)
     problems = {
         name: Problem(f"{model.name}/{name}", model.environment, policy, question)
@@ -53,21 +61,38 @@ def jani_problems(
 
 
 def _own_questions(
-    model: JaniModel, path: Path, asked: tuple[str, ...], constants: Mapping[str, str]
+    model: JaniModel, asked: tuple[str, ...], reading: Callable[..., dict[str, Question]]
 ) -> dict[str, Question]:
     """Those properties that have starts or a policy of their own, by name."""
     wanted = set(model.refused) & set(asked) if asked else set(model.refused)
-    return read_questions(path, None, constants, wanted) if wanted else {}
+    return reading(wanted=wanted) if wanted else {}
+
+
+def _rewards_of(asked: Iterable[Property]) -> set[str]:
+    """The rewards that questions name."""
+    found: set[str] = set()
+    for one in asked:
+        match one:
+            case Expected(reward=str(name)):
+                found.add(name)
+            case Probability(path):
+                found |= {b.reward for b in path.bounds if b.reward is not None}
+    return found
+
+
+def _rewards_in(environment: Environment) -> set[str]:
+    outcomes = (o for c in environment.components for e in c.edges for o in e.outcomes)
+    return {STEPS, *(name for outcome in outcomes for name, _ in outcome.rewards)}
 
 
 def _is_file(asked: str) -> bool:
     return asked.partition("#")[0].endswith(".jani")
 
 
-def _questions(path: Path, asked: str, constants: Mapping[str, str]) -> dict[str, Question]:
+def _questions(asked: str, reading: Callable[..., dict[str, Question]]) -> dict[str, Question]:
     """PlaJA's questions in `FILE.jani`, or the one called `FILE.jani#NAME`, each by that text."""
     file, _, wanted = asked.partition("#")
-    found = read_questions(path, Path(file), constants)
+    found = reading(questions=Path(file))
     if wanted and wanted not in found:
         raise InvalidProblem(f"there is no question `{wanted}`", fix=did_you_mean(wanted, found), where=file)
     if not found:
@@ -75,9 +100,9 @@ def _questions(path: Path, asked: str, constants: Mapping[str, str]) -> dict[str
     return {f"{file}#{name}": question for name, question in found.items() if wanted in ("", name)}
 
 
-def model_facts(path: Path, constants: Mapping[str, str]) -> dict[str, Any]:
+def model_facts(path: Path, constants: Mapping[str, str], *, normalise: bool = False) -> dict[str, Any]:
     """What stands in a model, for a reader."""
-    model = read_jani(path, constants)
+    model = read_jani(path, constants, normalise=normalise)
     environment = model.environment
     rewards = (r for c in environment.components for e in c.edges for o in e.outcomes for r, _ in o.rewards)
     return {
@@ -85,6 +110,7 @@ def model_facts(path: Path, constants: Mapping[str, str]) -> dict[str, Any]:
         "name": model.name,
         "constants": [f"{name} = {show(value)}" for name, value in model.constants.items()],
         "variables": list(region(environment)),
+        "names": [f"{name} = {show(term)}" for name, term in environment.definitions],
         "automata": [
             f"{c.name}: {counted(len(c.locations), 'location')}, {counted(len(c.edges), 'edge')}"
             for c in environment.components
@@ -120,11 +146,14 @@ def _property(model: JaniModel, asked: str, path: Path) -> Property:
         return model.properties[asked]
     known = (*model.properties, *model.refused)
     if asked.isidentifier():
-        what = f"the model has no property `{asked}`"
-        raise InvalidProblem(what, fix=did_you_mean(asked, known), where=f"{path}:/properties")
+        what, fix = f"the model has no property `{asked}`", did_you_mean(asked, known)
+        if asked in dict(model.environment.definitions):
+            fix = f'`{asked}` is a name that properties can use: "never {asked}", "P=? [ F {asked} ]"'
+        raise InvalidProblem(what, fix=fix, where=f"{path}:/properties")
     names = [v.name for v in model.environment.variables]
     try:
-        return parse_property(asked, names=names, constants=model.constants)
+        meant: dict[str, Term] = {**model.constants, **dict(model.environment.definitions)}
+        return parse_property(asked, names=names, constants=meant, hidden=model.hidden)
     except SurefootError as error:
         raise error.at("--property") from None
 

@@ -26,6 +26,7 @@ from surefoot.formats.wiring import (
     wiring_from_options,
 )
 from surefoot.problem.problem import Problem
+from surefoot.problem.validate.distribution import normalise_probabilities
 from surefoot.studies import STUDIES
 from surefoot.transform.discretise import in_time
 
@@ -37,6 +38,11 @@ class Loaded:
     problems: Mapping[str, Problem]
     inputs: Mapping[str, str]  # path -> sha256
     source: Mapping[str, object]
+
+
+normalise_flag = click.option(
+    "--normalise", is_flag=True, help="Divide probabilities that add up to 1 within 1e-9 by their sum."
+)
 
 
 def model_flags(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -67,6 +73,7 @@ def model_flags(command: Callable[..., Any]) -> Callable[..., Any]:
             click.option(
                 "--normalize", type=click.Path(path_type=Path), metavar="FILE", help="Observation statistics."
             ),
+            normalise_flag,
             click.option(
                 "--trust-python", is_flag=True, help="Run MODEL as Python code that builds the problem."
             ),
@@ -111,6 +118,7 @@ def load_model(
     choose: str | None = None,
     output: str | None = None,
     normalize: Path | None = None,
+    normalise: bool = False,
     trust_python: bool = False,
 ) -> Loaded:
     """Read a problem file or JANI model, or run trusted Python; every file that was read is hashed."""
@@ -130,10 +138,12 @@ def load_model(
         problems = _python_problems(model, trust_python, {k: v for k, v in settings.items() if v is not None})
         if properties:
             problems = {name: _named(problems, name, model) for name in properties}
+        if normalise:
+            problems = {name: _normalised(problem) for name, problem in problems.items()}
         read = [model]
     elif model.suffix in (".toml", ".jani"):
         read_from = _file_problems if model.suffix == ".toml" else _jani_problems
-        problems, read = read_from(model, properties, constants, settings)
+        problems, read = read_from(model, properties, constants, settings, normalise)
     else:
         fix = "give a problem file (.toml), a JANI model (.jani), or a Python file with --trust-python"
         raise Unsupported(
@@ -141,6 +151,7 @@ def load_model(
         )
     source = {"kind": "model", "model": str(model), "constants": list(constants)}
     source |= {k: str(v) for k, v in settings.items() if v is not None}
+    source |= {"normalise": "yes"} if normalise else {}
     return Loaded(problems, {str(p): sha256(p) for p in dict.fromkeys(read)}, source)
 
 
@@ -177,6 +188,7 @@ def _loaded_again(source: Mapping[str, Any], trust_python: bool) -> Loaded:
             given: dict[str, Any] = {k: Path(said[k]) for k in ("policy", "normalize") if k in said}
             given |= {k: str(said[k]) for k in ("observe", "actions", "choose", "output") if k in said}
             given["constants"] = tuple(str(c) for c in source.get("constants", ()))
+            given["normalise"] = said.get("normalise") == "yes"
             given["properties"] = (said["property"],) if "property" in said else ()
             return load_model(Path(model), trust_python=trust_python, **given)
         case _:
@@ -185,7 +197,11 @@ def _loaded_again(source: Mapping[str, Any], trust_python: bool) -> Loaded:
 
 
 def _file_problems(
-    model: Path, properties: tuple[str, ...], constants: tuple[str, ...], settings: Mapping[str, Any]
+    model: Path,
+    properties: tuple[str, ...],
+    constants: tuple[str, ...],
+    settings: Mapping[str, Any],
+    normalise: bool,
 ) -> tuple[dict[str, Problem], list[Path]]:
     read = [model]
 
@@ -201,6 +217,7 @@ def _file_problems(
         "wiring": _wiring(settings, read),
         "output": settings["output"],
         "load": load,
+        "normalise": normalise,
     }
     if not properties:
         return read_problems(model, **options), read
@@ -208,13 +225,18 @@ def _file_problems(
 
 
 def _jani_problems(
-    model: Path, properties: tuple[str, ...], constants: tuple[str, ...], settings: Mapping[str, Any]
+    model: Path,
+    properties: tuple[str, ...],
+    constants: tuple[str, ...],
+    settings: Mapping[str, Any],
+    normalise: bool,
 ) -> tuple[dict[str, Problem], list[Path]]:
     from surefoot.cli.jani_model import jani_problems
 
     read = [model]
     wiring = _wiring(settings, read)
-    return jani_problems(model, properties, given_constants(constants), settings, wiring, read), read
+    given = given_constants(constants)
+    return jani_problems(model, properties, given, settings, wiring, read, normalise=normalise), read
 
 
 def _wiring(settings: Mapping[str, Any], read: list[Path]) -> Wiring | Rewiring | None:
@@ -244,6 +266,10 @@ def _constant(text: str) -> tuple[str, str]:
         fix = f"write --const {name.strip() or 'N'}=16"
         raise InvalidProblem(f"`{text}` does not give a constant its value", fix=fix, where="--const")
     return name.strip(), value.strip()
+
+
+def _normalised(problem: Problem) -> Problem:
+    return replace(problem, environment=normalise_probabilities(problem.environment))
 
 
 def _named(problems: Mapping[str, Problem], name: str, model: Path) -> Problem:

@@ -14,10 +14,9 @@ from fractions import Fraction
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Environment
 from surefoot.problem.names import location_parts
-from surefoot.problem.property import Bound, Expected, Optimise, Path, Probability
+from surefoot.problem.property import STEPS, Bound, Expected, Optimise, Path, Probability, counts_steps
 from surefoot.problem.term import FALSE, TRUE, Const, Term, equal, free_names
 
-STEPS = "steps"
 _OPPOSITE: Mapping[Optimise, Optimise] = {"min": "max", "max": "min"}
 
 
@@ -67,7 +66,7 @@ class Asked:
 
         Its value is then that of the state behind it, unless steps are counted.
         """
-        if self.steps is not None or self.after or self.reward == STEPS:
+        if self.steps is not None or self.after or counts_steps(self.reward):
             return FALSE
         found = ~self.right if self.left == TRUE else self.left & ~self.right
         for earned in self.quantities().values():

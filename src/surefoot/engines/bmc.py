@@ -22,9 +22,11 @@ from surefoot.encode.refutation.conditions import violation
 from surefoot.encode.unroll import objection as encoding_objection
 from surefoot.encode.unroll import unroll
 from surefoot.engines.level import Clear, Doubt, Levels
+from surefoot.problem.door import optional, settle, whole_number
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Recurs, Within
 from surefoot.query.query import Proof
+from surefoot.solve import take_solver
 from surefoot.solve.milp import Milp
 from surefoot.solve.protocol import Solver
 from surefoot.verdict.verdict import Argument, Certificate, Holds, Proved, Reason, Unknown, Vacuous, Verdict
@@ -39,6 +41,9 @@ class Bmc:
     """Who answers the queries."""
     depth: int | None = None
     """Stop after this many steps; without it k grows until the budget ends."""
+
+    def __post_init__(self) -> None:
+        settle(self, solver=take_solver, depth=optional(whole_number))
 
     def objection(self, problem: Problem) -> str | None:
         if not isinstance(problem.property, Never | Within | Eventually | Recurs):

@@ -30,10 +30,12 @@ from surefoot.encode.unroll import Encoded, unroll
 from surefoot.encode.unroll import objection as encoding_objection
 from surefoot.engines.level import Clear, Doubt, Levels, undecided_at, unfaithful
 from surefoot.engines.simple_path import simple_run
+from surefoot.problem.door import optional, settle, whole_number
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Recurs
 from surefoot.problem.term import FALSE, Term, conjunction, disjunction
 from surefoot.query.query import Answer, Undecided, Unsat
+from surefoot.solve import take_solver
 from surefoot.solve.milp import Milp
 from surefoot.solve.protocol import Ask, Solver
 from surefoot.verdict.verdict import Argument, Holds, Reason, Unknown, Verdict
@@ -59,6 +61,9 @@ class Induction:
     """Who answers the queries."""
     depth: int | None = None
     """The largest k that is tried; without it k grows until the budget ends."""
+
+    def __post_init__(self) -> None:
+        settle(self, solver=take_solver, depth=optional(whole_number))
 
     def objection(self, problem: Problem) -> str | None:
         match problem.property:

@@ -36,12 +36,14 @@ from surefoot.encode.unroll import Encoded, unroll
 from surefoot.encode.unroll import objection as encoding_objection
 from surefoot.engines.level import undecided_at
 from surefoot.errors import InvalidProblem
+from surefoot.problem.door import optional, settle, whole_number
 from surefoot.problem.environment import Arithmetic
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Recurs
 from surefoot.problem.semantics import State, holds, step
 from surefoot.problem.term import TRUE, Apply, Op, Term, conjunction, disjunction, free_names
 from surefoot.query.query import Sat, Undecided, Unsat, Why
+from surefoot.solve import take_solver
 from surefoot.solve.milp import Milp
 from surefoot.solve.native import Native
 from surefoot.solve.protocol import Ask, Solver, solve
@@ -64,6 +66,9 @@ class Recurrence:
     """Who looks for runs; sets are always left to `native`, which has to prove them in the end."""
     depth: int | None = None
     """The longest run to a set that is looked for; without it 12 steps."""
+
+    def __post_init__(self) -> None:
+        settle(self, solver=take_solver, depth=optional(whole_number))
 
     def objection(self, problem: Problem) -> str | None:
         if not isinstance(problem.property, Eventually | Recurs):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pickletools
 import re
+from os import PathLike
 from pathlib import Path
 from typing import Literal
 
-from surefoot.errors import InvalidProblem, SurefootError, Unsupported
+from surefoot.errors import InvalidProblem, SurefootError, Unsupported, WrongType
 from surefoot.formats.inert.archive import is_zip, open_archive
 from surefoot.formats.inert.file import read_bytes
 from surefoot.formats.inert.opcodes import read_pickle
@@ -16,6 +17,7 @@ from surefoot.formats.loaded_policy import LoadedPolicy
 from surefoot.formats.nnet import read_nnet
 from surefoot.formats.normalize import NOT_NORMALISED, Normalization, normalised
 from surefoot.formats.sb3 import is_sb3_archive, read_sb3
+from surefoot.problem.door import described
 from surefoot.problem.network import Network
 
 __all__ = ["LoadedPolicy", "load_policy"]
@@ -36,6 +38,8 @@ def load_policy(
     activation: str | None = None,
 ) -> LoadedPolicy:
     """The policy in a file; `output` names an ONNX output, `activation` what an SB3 file keeps to itself."""
+    if not isinstance(path, str | PathLike):
+        raise WrongType(f"{described(path)} is not the path of a file", fix="give a str or a Path")
     path = Path(path)
     data = read_bytes(path)
     kind = _kind(data, path)

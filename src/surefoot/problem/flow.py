@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from surefoot.problem.term import Term
+from surefoot.problem.door import exact_number, settle, text, truth
+from surefoot.problem.term import Term, take_named
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,3 +23,6 @@ class Flow:
     step: Fraction
     method: str = "euler"
     continuous: bool = False
+
+    def __post_init__(self) -> None:
+        settle(self, derivatives=take_named, step=exact_number, method=text, continuous=truth)

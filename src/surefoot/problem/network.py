@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidProblem
+from surefoot.problem.door import one_of, settle, several, text, whole_number
 
 Array32: TypeAlias = NDArray[np.float32]
 IndexArray: TypeAlias = NDArray[np.int64]
@@ -125,6 +126,8 @@ class Network:
     _widths: tuple[int, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        nodes = several(one_of(Affine, Elementwise, Activation, Combine, Pick, Join), "nodes")
+        settle(self, width=whole_number, nodes=nodes, name=text, notes=several(text, "notes"))
         object.__setattr__(self, "_widths", self._fitting())
 
     def widths(self) -> tuple[int, ...]:

@@ -7,10 +7,21 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, TypeAlias
 
-from surefoot.errors import InvalidProblem
+from surefoot.errors import InvalidProblem, WrongType
+from surefoot.problem.door import (
+    called,
+    described,
+    member,
+    one_of,
+    optional,
+    settle,
+    several,
+    text,
+    whole_number,
+)
 from surefoot.problem.environment import Environment
 from surefoot.problem.network import Network
-from surefoot.problem.term import Term
+from surefoot.problem.term import Term, term
 
 
 class Choose(Enum):
@@ -29,6 +40,9 @@ class EdgesOf:
     component: str
     order: tuple[int, ...] = ()
 
+    def __post_init__(self) -> None:
+        settle(self, component=text, order=several(whole_number, "numbers of edges"))
+
 
 Actions: TypeAlias = tuple[str, ...] | EdgesOf
 
@@ -46,6 +60,22 @@ class NeuralPolicy:
     choose: Choose = Choose.ARGMAX
     notes: tuple[str, ...] = ()  # e.g. "observations are normalised: folded into the first layer"
 
+    def __post_init__(self) -> None:
+        settle(
+            self,
+            network=one_of(
+                Network, fix="read it with load_policy(path).network", LoadedPolicy="give its `.network`"
+            ),
+            observe=several(term, "terms"),
+            actions=_actions,
+            choose=member(Choose),
+            notes=several(text, "notes"),
+        )
+
+
+def _actions(given: object) -> object:
+    return given if isinstance(given, EdgesOf) else several(text, "names of actions")(given)
+
 
 @dataclass(frozen=True, slots=True)
 class Branch:
@@ -54,6 +84,18 @@ class Branch:
     when: Term
     then: str | tuple[Term, ...] | Policy
 
+    def __post_init__(self) -> None:
+        settle(self, when=term, then=_decision)
+
+
+def _decision(given: object) -> object:
+    if isinstance(given, str | NeuralPolicy | ProgramPolicy | ShieldedPolicy | OraclePolicy):
+        return given
+    if isinstance(given, tuple | list):
+        return several(term, "terms")(given)
+    what = f"{described(given)} is no decision"
+    raise WrongType(what, fix="give an action's name, a tuple with one term for each control, or a policy")
+
 
 @dataclass(frozen=True, slots=True)
 class ProgramPolicy:
@@ -61,6 +103,9 @@ class ProgramPolicy:
 
     branches: tuple[Branch, ...]
     actions: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        settle(self, branches=several(one_of(Branch), "branches"), actions=several(text, "names of actions"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +121,10 @@ class ShieldedPolicy:
     fallback: Policy
     model: Environment | None = None
 
+    def __post_init__(self) -> None:
+        model = optional(one_of(Environment))
+        settle(self, policy=take_policy, permits=term, fallback=take_policy, model=model)
+
 
 @dataclass(frozen=True, slots=True)
 class OraclePolicy:
@@ -85,6 +134,9 @@ class OraclePolicy:
     decide: Callable[[Mapping[str, Any]], str | tuple[float, ...]]
     actions: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        settle(self, name=text, decide=called, actions=several(text, "names of actions"))
+
 
 def _not_asked(_: Mapping[str, Any]) -> str:
     raise InvalidProblem("the random policy has no actions of its own")
@@ -93,3 +145,10 @@ def _not_asked(_: Mapping[str, Any]) -> str:
 RANDOM = OraclePolicy("random", _not_asked)  # leaves all open: simulation makes it equally likely if asked to
 
 Policy: TypeAlias = NeuralPolicy | ProgramPolicy | ShieldedPolicy | OraclePolicy
+take_policy = one_of(
+    *(NeuralPolicy, ProgramPolicy, ShieldedPolicy, OraclePolicy),
+    fix="give a NeuralPolicy, ProgramPolicy or ShieldedPolicy",
+    str="read the network with load_policy(path).network and put it into a NeuralPolicy",
+    LoadedPolicy="put its `.network` into a NeuralPolicy",
+    Network="put it into a NeuralPolicy",
+)

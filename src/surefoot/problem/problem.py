@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from surefoot.problem.door import one_of, optional, settle, text
 from surefoot.problem.environment import Environment
-from surefoot.problem.policy import Policy
-from surefoot.problem.property import Property
+from surefoot.problem.policy import Policy, take_policy
+from surefoot.problem.property import Property, take_property
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,3 +16,7 @@ class Problem:
     environment: Environment
     policy: Policy | None  # None only for questions about the optimum
     property: Property
+
+    def __post_init__(self) -> None:
+        environment = one_of(Environment)
+        settle(self, name=text, environment=environment, policy=optional(take_policy), property=take_property)

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
-from surefoot.problem.term import TRUE, Term
+from surefoot.problem.door import (
+    exact_number,
+    one_of,
+    optional,
+    settle,
+    several,
+    text,
+    truth,
+    whole_number,
+    word,
+)
+from surefoot.problem.term import TRUE, Term, term
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +27,9 @@ class Never:
     bad: Term
     steps: int | None = None
 
+    def __post_init__(self) -> None:
+        settle(self, bad=term, steps=optional(whole_number))
+
 
 @dataclass(frozen=True, slots=True)
 class Eventually:
@@ -23,12 +37,18 @@ class Eventually:
 
     good: Term
 
+    def __post_init__(self) -> None:
+        settle(self, good=term)
+
 
 @dataclass(frozen=True, slots=True)
 class Recurs:
     """Every run satisfies `good` again and again. A finite run violates it unless its last state is good."""
 
     good: Term
+
+    def __post_init__(self) -> None:
+        settle(self, good=term)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +62,9 @@ class Within:
     steps: int
     after: int = 0
 
+    def __post_init__(self) -> None:
+        settle(self, good=term, steps=whole_number, after=whole_number)
+
 
 @dataclass(frozen=True, slots=True)
 class Bound:
@@ -51,6 +74,9 @@ class Bound:
     high: Term | None = None
     reward: str | None = None  # None: steps
     strict: bool = False  # the upper limit is exclusive
+
+    def __post_init__(self) -> None:
+        settle(self, low=optional(term), high=optional(term), reward=optional(text), strict=truth)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +88,10 @@ class Path:
     left: Term = TRUE
     bounds: tuple[Bound, ...] = ()
 
+    def __post_init__(self) -> None:
+        operator = word("X", "F", "G", "U", "W", "R")
+        settle(self, operator=operator, right=term, left=term, bounds=several(one_of(Bound), "bounds"))
+
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
@@ -70,9 +100,15 @@ class Threshold:
     relation: Literal["<", "<=", ">", ">="]
     value: Fraction
 
+    def __post_init__(self) -> None:
+        settle(self, relation=word("<", "<=", ">", ">="), value=exact_number)
 
+
+STEPS = "steps"  # the reward that every step earns once
 Optimise: TypeAlias = Literal["min", "max"]
 Filter: TypeAlias = Literal["min", "max", "sum", "avg", "count", "values", "argmin", "argmax"]
+_optimise = optional(word(*get_args(Optimise)))
+_filter = word(*get_args(Filter))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +121,12 @@ class Probability:
     over: Filter = "max"  # which start states count, and how
     starts: Term | None = None  # None: the initial states
 
+    def __post_init__(self) -> None:
+        threshold, starts = optional(one_of(Threshold)), optional(term)
+        settle(self, path=one_of(Path), threshold=threshold, optimise=_optimise, over=_filter, starts=starts)
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Expected:
     """The expected reward (or number of `steps`) accumulated until a state satisfies `until`.
 
@@ -101,5 +141,39 @@ class Expected:
     starts: Term | None = None
     steps: int | None = None
 
+    def __post_init__(self) -> None:
+        settle(
+            self,
+            reward=lambda reward: reward if isinstance(reward, str) else term(reward),
+            until=term,
+            threshold=optional(one_of(Threshold)),
+            optimise=_optimise,
+            over=_filter,
+            starts=optional(term),
+            steps=optional(whole_number),
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Expected) or type(self.reward) is not type(other.reward):
+            return False  # a name and a term are not compared: see `Term.__eq__`
+        return _values(self) == _values(other)
+
+    def __hash__(self) -> int:
+        return hash(_values(self))
+
+
+def counts_steps(reward: str | Term | None) -> bool:
+    """Is this reward the number of steps?"""
+    return isinstance(reward, str) and reward == STEPS
+
+
+def _values(data: Expected) -> tuple[object, ...]:
+    return tuple(getattr(data, field.name) for field in fields(data))
+
 
 Property: TypeAlias = Never | Eventually | Recurs | Within | Probability | Expected
+take_property = one_of(
+    *(Never, Eventually, Recurs, Within, Probability, Expected),
+    fix="give Never(condition), Eventually(condition), … or parse_property(text)",
+    str='write parse_property("never x > 5")',
+)

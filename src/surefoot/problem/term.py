@@ -1,19 +1,23 @@
 """Terms: the one expression language. Three node kinds and a table of operators.
 
-Python operators build terms: `Var("x") + 1 <= Var("y")`. `==` stays equality of terms (they are data);
-write `equal(a, b)` for the term that compares two values. `and`, `or`, `not` are `&`, `|`, `~`.
+Python operators build terms: `Var("x") + 1 <= Var("y")`. `==` says whether two terms are the same data: it
+never builds a condition, so it raises against anything that is no term, and what it gives is refused
+wherever a term is expected. Write `equal(a, b)` for the term that compares two values. `and`, `or`, `not` are
+`&`, `|`, `~`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
+from numbers import Real
 from typing import TypeAlias, TypeGuard
 
-Number: TypeAlias = int | Fraction
-Literal: TypeAlias = "bool | int | Fraction | float"
+from surefoot.errors import WrongType
+from surefoot.problem.door import described, exact_number, quoted, several, text
 
 
 class Op(Enum):
@@ -59,6 +63,7 @@ class _Builds:
     """Operator overloading shared by the three node kinds."""
 
     __slots__ = ()
+    __array_ufunc__ = None  # numpy's numbers leave the operators to terms
 
     def __add__(self, other: Operand) -> Apply:
         return Apply(Op.ADD, (self, term(other)))  # type: ignore[arg-type]
@@ -111,6 +116,12 @@ class _Builds:
     def __or__(self, other: Operand) -> Term:
         return disjunction((self, term(other)))  # type: ignore[arg-type]
 
+    def __rand__(self, other: Operand) -> Term:
+        return conjunction((term(other), self))  # type: ignore[arg-type]
+
+    def __ror__(self, other: Operand) -> Term:
+        return disjunction((term(other), self))  # type: ignore[arg-type]
+
     def __invert__(self) -> Apply:
         return Apply(Op.NOT, (self,))  # type: ignore[arg-type]
 
@@ -118,10 +129,11 @@ class _Builds:
         return Apply(Op.SELECT, (self, term(index)))  # type: ignore[arg-type]
 
     def __iter__(self) -> Iterator[Term]:
-        raise TypeError("a term cannot be iterated over")
+        raise WrongType("a term cannot be iterated over", fix="take an element of an array: x[0]")
 
     def __bool__(self) -> bool:
-        raise TypeError("a term has no truth value; use &, |, ~ and equal(a, b)")
+        what = "a term has no truth value in Python"
+        raise WrongType(what, fix="write &, |, ~ for and, or, not; `0 <= x <= 9` is (0 <= x) & (x <= 9)")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -135,40 +147,91 @@ class Const(_Builds):
             object.__setattr__(self, "value", self.value.numerator)
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Const):
-            return NotImplemented
-        return isinstance(self.value, bool) is isinstance(other.value, bool) and self.value == other.value
+        if other.__class__ is Const:
+            return isinstance(self.value, bool) is isinstance(other.value, bool) and self.value == other.value
+        return _differs(self, other)
 
     def __hash__(self) -> int:
         return hash((isinstance(self.value, bool), self.value))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Var(_Builds):
     """A name: state variable, control, chosen value, or one of the reserved names in `problem/names.py`."""
 
     name: str
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str):
+            raise WrongType(f"{described(self.name)} is not a name", fix='write Var("x")')
 
-@dataclass(frozen=True, slots=True)
+    def __eq__(self, other: object) -> bool:
+        return self.name == other.name if other.__class__ is Var else _differs(self, other)
+
+    def __hash__(self) -> int:
+        return hash((self.name,))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Apply(_Builds):
     op: Op
     args: tuple[Term, ...]
 
+    def __eq__(self, other: object) -> bool:
+        if other.__class__ is Apply:
+            return self.op is other.op and self.args == other.args
+        return _differs(self, other)
+
+    def __hash__(self) -> int:
+        return hash((self.op, self.args))
+
 
 Term: TypeAlias = Const | Var | Apply
-Operand: TypeAlias = "Term | bool | int | Fraction | float"
+Operand: TypeAlias = "Term | int | Fraction | float | Decimal"
 
 TRUE, FALSE = Const(True), Const(False)
 
 
+def _differs(own: Term, other: object) -> bool:
+    """Terms of two kinds are different; whoever compares a term with a value means an equation.
+
+    None is no value: it stands where data has no term.
+    """
+    if isinstance(other, Const | Var | Apply) or other is None:
+        return False
+    from surefoot.problem.show import brief
+
+    shown = repr(other) if isinstance(other, bool | int | float | str) else "b"
+    left = brief(own)
+    what = f"`==` does not build a condition, and {described(other)} is no term"
+    raise WrongType(what, fix=f"write equal({left}, {shown}) for `{left} = {shown}`")
+
+
 def term(value: Operand) -> Term:
-    """A term from a term or a Python number. A float stands for exactly the number that it is."""
+    """A term from a term or a Python number; see `exact_number`."""
     if isinstance(value, Const | Var | Apply):
         return value
-    if isinstance(value, bool | int | Fraction):
-        return Const(value)
-    return Const(Fraction(value))
+    if isinstance(value, str):
+        raise WrongType(f"{described(value)} is not a term", fix=f"write parse_term({quoted(value)})")
+    if isinstance(value, Real | Decimal):
+        return Const(exact_number(value))
+    raise WrongType(f"{described(value)} is not a term", fix='build it from Var("x") and numbers')
+
+
+def take_named(given: object) -> object:
+    """Pairs of a name and a term, also written as {"cost": 1}."""
+    return _pairs(tuple(given.items()) if isinstance(given, Mapping) else given)
+
+
+def _pair(given: object) -> object:
+    match given:
+        case (name, value):
+            taken = (text(name), term(value))
+            return given if isinstance(given, tuple) and taken[1] is value else taken
+    raise WrongType(f"{described(given)} is not a pair of a name and a term", fix='give ("cost", x + 1)')
+
+
+_pairs = several(_pair, "pairs of a name and a term")
 
 
 def equal(left: Operand, right: Operand) -> Apply:

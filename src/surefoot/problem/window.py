@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from surefoot.problem.environment import Environment, Kind, Outcome, Update, Variable
+from surefoot.problem.door import settle, text, whole_number
+from surefoot.problem.environment import Environment, Kind, Outcome, Update, Variable, take_kind
 from surefoot.problem.term import Term, Var
 
 
@@ -16,6 +17,9 @@ class Window:
     name: str
     length: int
     kind: Kind
+
+    def __post_init__(self) -> None:
+        settle(self, name=text, length=whole_number, kind=take_kind)
 
     @property
     def names(self) -> tuple[str, ...]:

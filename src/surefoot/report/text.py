@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
+from surefoot.problem.door import one_of
 from surefoot.problem.parse.lexer import shorten
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Recurs, Within
@@ -44,6 +45,8 @@ FINITE_RUNS = {
 
 def render(problem: Problem, result: Result) -> str:
     """The whole result; every line ends without trailing space."""
+    one_of(Problem)(problem)
+    one_of(Result)(result)
     asked = shorten(abridged(show_property(problem.property)), LONGEST)  # with a map inside it may fill pages
     lines = [f"{headline(result)}: {asked}", f"  problem   {result.problem}"]
     lines += [f"  {line}" for line in evidence(problem, result)]

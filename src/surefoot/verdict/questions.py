@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from surefoot.problem.parse.number import show_number
-from surefoot.problem.property import Bound, Expected, Path, Probability, Property, Threshold
+from surefoot.problem.property import Bound, Expected, Path, Probability, Property, Threshold, counts_steps
 from surefoot.problem.show import show
 from surefoot.problem.term import FALSE, TRUE, Term
 from surefoot.verdict.words import claim
@@ -29,7 +29,7 @@ def in_words(asked: Property) -> str:
         case Probability(path, threshold, optimise, over):
             measured = f"the {_OPTIMUM[optimise]}probability that {_path(path)}"
         case Expected(reward, until, threshold, optimise, over, _, steps):
-            what = "number of steps" if reward == "steps" else f"sum of `{_reward(reward)}`"
+            what = "number of steps" if counts_steps(reward) else f"sum of `{_reward(reward)}`"
             goal = "" if until == FALSE else f" until {_short(until)}"
             limit = "" if steps is None else f" in the first {steps} steps"
             measured = f"the {_OPTIMUM[optimise]}expected {what}{goal}{limit}"

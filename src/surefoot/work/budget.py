@@ -5,11 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import inf
+from numbers import Real
 from time import monotonic
+
+from surefoot.errors import WrongType
+from surefoot.problem.door import called, described, settle, whole_number
 
 
 def _silent(_: str) -> None:
     pass
+
+
+def _duration(given: object) -> Real:
+    if isinstance(given, bool) or not isinstance(given, Real) or given != given:
+        raise WrongType(f"{described(given)} is not a number of seconds", fix="give Budget(seconds=60)")
+    return given
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +30,9 @@ class Budget:
     seed: int = 0
     progress: Callable[[str], None] = _silent  # called with one short line
     started: float = field(default_factory=monotonic)
+
+    def __post_init__(self) -> None:
+        settle(self, seconds=_duration, seed=whole_number, progress=called)
 
     def elapsed(self) -> float:
         return monotonic() - self.started

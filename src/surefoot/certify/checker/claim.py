@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 from .file import file_bytes, shown
 from .network import Network, read_network
@@ -150,3 +152,19 @@ def formula(data: object, names: set[str], nesting: int) -> Formula:
     if kind in ("and", "or") and nesting:
         return (kind, *(formula(part, names, nesting - 1) for part in parts[1:]))
     raise BadCertificate("formula: neither a comparison nor `and` nor `or`, or nested too deeply")
+
+
+NORMALISED = frozenset({"normalised"})
+_MOST_EDGES = 12  # that are named
+
+
+def read_normalised(problem: Mapping[str, Any]) -> tuple[str, ...]:
+    """What a problem says of probabilities that its file has otherwise: said again, not checked."""
+    if "normalised" not in problem:
+        return ()
+    edges = [shown(text(e, "normalised")) for e in items(problem["normalised"], "normalised")]
+    if not edges:
+        raise BadCertificate("normalised: no edge is named")
+    named = ", ".join(edges[:_MOST_EDGES]) + (", …" if len(edges) > _MOST_EDGES else "")
+    meant = "that probabilities may be divided by their sum, which was within 1e-9 of 1 but not 1"
+    return (f"{meant} ({len(edges)} edges: {named})",)

@@ -68,7 +68,13 @@ def canonical(problem: Problem, inputs: Mapping[str, str] | None = None) -> dict
         ],
         "policy": policy_written(problem, rules, network, layout, inputs or {}) | {"owns": list(owns)},
         "property": _property(problem.property, names, kinds),
+        **normalised_entry(environment),
     }
+
+
+def normalised_entry(environment: Environment) -> dict[str, Any]:
+    """Which probabilities are not those of the file, if there are any."""
+    return {"normalised": list(environment.normalised)} if environment.normalised else {}
 
 
 def _action(problem: Problem, step: Transition) -> str | None:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
+from surefoot.certify.execution.canonical import normalised_entry
 from surefoot.certify.execution.policy import decided, network_entry
 from surefoot.certify.execution.terms import end, exact
 from surefoot.errors import Unsupported
@@ -29,9 +30,8 @@ from surefoot.problem.meaning.decision import action_names
 from surefoot.problem.names import DEADLOCKED, STALLED, chosen_action, location_parts, output_index
 from surefoot.problem.policy import Choose, Policy
 from surefoot.problem.problem import Problem
-from surefoot.problem.property import Bound, Eventually, Expected, Never, Probability, Recurs, Within
+from surefoot.problem.property import STEPS, Bound, Eventually, Expected, Never, Probability, Recurs, Within
 from surefoot.problem.term import Apply, Const, Op, Term, Var
-from surefoot.problem.validate.property import STEPS
 
 _ELEMENTARY = (Op.SQRT, Op.EXP, Op.LOG, Op.SIN, Op.COS, Op.TAN, Op.ASIN, Op.ACOS, Op.ATAN, Op.TANH)
 
@@ -51,6 +51,7 @@ def canonical(problem: Problem, inputs: Mapping[str, str] | None = None) -> dict
         "environment": _environment(environment),
         "policy": None if problem.policy is None else _policy(problem, problem.policy, inputs or {}),
         "property": _property(problem),
+        **normalised_entry(environment),
     }
 
 

@@ -212,5 +212,6 @@ MODEL_OPTIONS = (
     "choose",
     "output",
     "normalize",
+    "normalise",
     "trust_python",
 )

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import click
 
-from surefoot.cli.model import load_model
+from surefoot.cli.model import load_model, normalise_flag
 from surefoot.cli.output import check_writable, write_file
 from surefoot.cli.study_problem import load_study_problem, names_study
 from surefoot.errors import InvalidProblem
@@ -36,6 +36,7 @@ from surefoot.verdict.words import counted
     show_default=True,
     help="What the JANI model calls itself.",
 )
+@normalise_flag
 @click.option("--trust-python", is_flag=True, help="Run MODEL as Python code that builds the problem.")
 def export(
     model: Path,
@@ -43,6 +44,7 @@ def export(
     constants: tuple[str, ...],
     properties: tuple[str, ...],
     kind: Literal["lts", "dtmc", "mdp"],
+    normalise: bool,
     trust_python: bool,
 ) -> int:
     """Write the environment of MODEL (a file or STUDY/PROBLEM), with its properties, as the JANI model FILE.
@@ -53,9 +55,12 @@ def export(
         raise InvalidProblem(f"`{file}` does not end in .jani", fix="only JANI is written", where="FILE")
     check_writable(str(file), [model], "FILE")
     if names_study(str(model)):
+        if normalise:
+            raise InvalidProblem("a problem of a study takes no `normalise`", fix="leave it out")
         loaded = load_study_problem(str(model), constants=constants)
     else:
-        loaded = load_model(model, properties=properties, constants=constants, trust_python=trust_python)
+        asked_for: dict[str, Any] = {"properties": properties, "constants": constants, "normalise": normalise}
+        loaded = load_model(model, trust_python=trust_python, **asked_for)
     problems = {name: discretise(problem)[0] for name, problem in loaded.problems.items()}
     environments = list({id(p.environment): p.environment for p in problems.values()}.values())
     if any(e != environments[0] for e in environments):

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from surefoot.cli.model import given_constants, load_model, normalise_flag
 from surefoot.cli.output import sha256
 from surefoot.errors import MissingBackend
 from surefoot.formats.inert.file import require_file
@@ -30,6 +31,7 @@ SAMPLES = 10_000
               help="Random inputs for the comparison with onnxruntime; 0 = none.")  # fmt: skip
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option("--const", "constants", multiple=True, metavar="N=16", help="Set a constant of a JANI model.")
+@normalise_flag
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 def inspect(
     file: Path,
@@ -39,17 +41,17 @@ def inspect(
     samples: int,
     seed: int,
     constants: tuple[str, ...],
+    normalise: bool,
     as_json: bool,
 ) -> int:
     """Describe a network, a policy, a VNN-LIB specification, a problem file or a JANI model."""
     require_file(file)
     if file.suffix == ".toml":
-        facts = _problem_facts(file)
+        facts = _problem_facts(file, normalise)
     elif file.suffix == ".jani":
         from surefoot.cli.jani_model import model_facts
-        from surefoot.cli.model import given_constants
 
-        facts = model_facts(file, given_constants(constants))
+        facts = model_facts(file, given_constants(constants), normalise=normalise)
     elif ".vnnlib" in file.suffixes:
         facts = _specification_facts(file)
     else:
@@ -126,11 +128,10 @@ def _specification_facts(file: Path) -> dict[str, Any]:
     }
 
 
-def _problem_facts(file: Path) -> dict[str, Any]:
-    from surefoot.cli.model import load_model
+def _problem_facts(file: Path, normalise: bool) -> dict[str, Any]:
     from surefoot.problem.show import show_property
 
-    loaded = load_model(file)
+    loaded = load_model(file, normalise=normalise)
     first = next(iter(loaded.problems.values()))
     environment = first.environment
     return {

@@ -9,12 +9,12 @@ from typing import Any
 
 import click
 
-from surefoot.cli.commands.check import MODEL_OPTIONS
+from surefoot.cli.commands.check import MODEL_OPTIONS, of_study
 from surefoot.cli.engine_options import build_engines, engine_flags
 from surefoot.cli.model import Loaded, load_model, model_flags
 from surefoot.cli.output import check_writable, exit_code, positive, write, write_file
 from surefoot.cli.progress import progress
-from surefoot.cli.study_problem import load_study_problem, names_study
+from surefoot.cli.study_problem import names_study
 from surefoot.engines.strengthen import Bound, bounds
 from surefoot.errors import InvalidProblem
 from surefoot.problem.parse import parse_term
@@ -154,8 +154,7 @@ def _moving(
 def one_problem(model: str, wiring: dict[str, Any]) -> tuple[str, Problem, Loaded]:
     """The one problem that is meant."""
     if names_study(model):
-        given = {k: wiring[k] for k in ("policy", "constants", "output")}
-        loaded = load_study_problem(model, **given)
+        loaded = of_study(model, wiring)
     else:
         loaded = load_model(Path(model), **wiring)
     if len(loaded.problems) != 1:

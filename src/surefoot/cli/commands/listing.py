@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from surefoot.cli.model import load_model, normalise_flag
 from surefoot.engines import ENGINES
 from surefoot.errors import SurefootError
 from surefoot.problem.environment import Real
@@ -19,15 +20,14 @@ from surefoot.transform.discretise import discretise
 @click.command()
 @click.argument("model", required=False, type=click.Path(path_type=Path))
 @click.option("--property", "properties", multiple=True, metavar="NAME|TEXT", help="Only these properties.")
-def engines(model: Path | None, properties: tuple[str, ...]) -> int:
+@normalise_flag
+def engines(model: Path | None, properties: tuple[str, ...], normalise: bool) -> int:
     """List the engines; with MODEL, say which can take its properties and why the others cannot."""
     for name, kind in ENGINES.items():
         print(f"{name:<12} {_first_line(kind)}")
     if model is None:
         return 0
-    from surefoot.cli.model import load_model
-
-    for problem in load_model(model, properties=properties).problems.values():
+    for problem in load_model(model, properties=properties, normalise=normalise).problems.values():
         for engine in portfolio():
             try:
                 why = objection(engine, discretise(problem, continuous=True)[0])

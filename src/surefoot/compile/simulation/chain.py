@@ -14,8 +14,9 @@ from surefoot.compile.llvm.memory import Memory
 from surefoot.compile.llvm.table import GROW_NODES, GROW_STATES, Field
 from surefoot.compile.simulation.draw import thresholds
 from surefoot.compile.simulation.node import NO_REWARD, OF_OUTCOMES, OF_STATE, PER_DECISION, PER_STEP, UNKNOWN
-from surefoot.compile.simulation.watched import DECISIONS, STEPS, Watched
+from surefoot.compile.simulation.watched import DECISIONS, Watched
 from surefoot.compile.simulation.words import LANE_SIZE, Lane
+from surefoot.problem.property import STEPS
 from surefoot.problem.term import Const
 from surefoot.work.machine.code import Machine
 

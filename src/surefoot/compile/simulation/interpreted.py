@@ -26,7 +26,6 @@ from surefoot.compile.simulation.watched import (
     ENDED,
     FAILED,
     STALLED,
-    STEPS,
     SUCCEEDED,
     UNDECIDED,
     Counts,
@@ -39,6 +38,7 @@ from surefoot.compile.simulation.watched import (
 from surefoot.errors import SurefootError, Unsupported
 from surefoot.problem.meaning.decision import Decision
 from surefoot.problem.problem import Problem
+from surefoot.problem.property import STEPS
 from surefoot.problem.semantics import choices, conforms
 from surefoot.problem.term import Const
 from surefoot.work.philox import Stream

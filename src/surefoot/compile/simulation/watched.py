@@ -23,10 +23,11 @@ from surefoot.compile.closure import sort_of
 from surefoot.compile.layout import Layout
 from surefoot.errors import InvalidProblem
 from surefoot.problem.environment import Arithmetic, Environment
+from surefoot.problem.property import counts_steps
 from surefoot.problem.term import TRUE, Const, Term
 
 FAILED, SUCCEEDED, UNDECIDED, STALLED, ENDED = range(5)
-STEPS, DECISIONS = "steps", "decisions"
+DECISIONS = "decisions"
 _FINE = 30  # bits behind the point of a reward that is not a multiple of a known fraction
 _FLOAT_FINE = 40
 
@@ -83,7 +84,7 @@ def scale_of(environment: Environment, layout: Layout, reward: str | Term | None
 
     Constants are whole numbers of such units if that is possible, so that nothing is rounded.
     """
-    if reward is None or reward == STEPS:
+    if reward is None or counts_steps(reward):
         return 1
     if isinstance(reward, str):
         if reward not in reward_names(environment):

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.compile import Explored
-from surefoot.engines.asked import STEPS, Asked, constant
+from surefoot.engines.asked import Asked, constant
 from surefoot.errors import Unsupported
-from surefoot.problem.property import Bound
+from surefoot.problem.property import Bound, counts_steps
 from surefoot.problem.term import Term
 from surefoot.query.markov import Accumulate, Markov, Question, Until
 from surefoot.solve.markov.unfold import Counter, Unfolded, unfold
@@ -71,7 +71,7 @@ def posed(explored: Explored, wanted: Asked, everywhere: bool) -> Posed:
 def _with_reward(explored: Explored, reward: str | Term) -> Markov:
     """The process with the reward that is asked for under a name of its own."""
     markov = explored.markov
-    if reward == STEPS:
+    if counts_steps(reward):
         one = Fraction(1)
         values = markov.values if one in markov.values else (*markov.values, one)
         amounts = np.full(len(markov.targets), values.index(one), dtype=np.int32)

@@ -13,11 +13,9 @@ from surefoot.encode.interval import Interval, interval, is_infinite
 from surefoot.encode.layout import lay_out
 from surefoot.errors import SurefootError
 from surefoot.problem.environment import Arithmetic, Environment
-from surefoot.problem.property import Expected
+from surefoot.problem.property import Expected, counts_steps
 from surefoot.problem.term import Term
 from surefoot.solve.sampling import Range
-
-STEPS = "steps"
 
 
 def reward_range(
@@ -25,14 +23,14 @@ def reward_range(
 ) -> Range:
     """What the user states, and else what follows from the model."""
     low, high = (None, None) if asked.steps is None else _of_steps(environment, asked.reward, asked.steps)
-    if asked.steps is None and asked.reward == STEPS:
+    if asked.steps is None and counts_steps(asked.reward):
         low = Fraction(0)
     return Range(low if least is None else least, high if most is None else most)
 
 
 def never_falls(environment: Environment, reward: str | Term) -> bool:
     """Is it known that no step has a negative reward?"""
-    if reward == STEPS:
+    if counts_steps(reward):
         return True
     try:
         return environment.arithmetic is Arithmetic.EXACT and _of_step(environment, reward)[0] >= 0
@@ -43,7 +41,7 @@ def never_falls(environment: Environment, reward: str | Term) -> bool:
 def _of_steps(
     environment: Environment, reward: str | Term, steps: int
 ) -> tuple[Fraction | None, Fraction | None]:
-    if reward == STEPS:
+    if counts_steps(reward):
         return Fraction(0), Fraction(steps)
     if environment.arithmetic is not Arithmetic.EXACT:
         return None, None  # rounding is not bounded here

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from fractions import Fraction
 
 from surefoot.formats.jani.document import Node
 from surefoot.formats.jani.expressions import Scope, fits, read_raw, read_term, term_kind
@@ -15,6 +14,7 @@ from surefoot.problem.environment import Update
 from surefoot.problem.names import location_key
 from surefoot.problem.show import brief, show
 from surefoot.problem.term import TRUE, Apply, Const, Op, Term, Var, disjunction, free_names, substitute
+from surefoot.problem.validate.distribution import constant_sum, is_nearly_one, sum_defect
 from surefoot.problem.validate.kinds import BOOL, REAL, converted, describe, unbounded
 
 
@@ -107,6 +107,7 @@ class Reader:
     writes: Writes
     actions: Mapping[str, Node]
     deterministic: bool  # a labelled transition system: one destination for each edge
+    normalise: bool  # are sums near 1 taken for 1?
 
     def edges(self) -> list[RawEdge]:
         return [self._edge(node) for node in self.instance.fields["edges"].entries()]
@@ -127,11 +128,18 @@ class Reader:
         found = [self._destination(entry, common, source) for entry in entries]
         if self.deterministic and len(found) > 1:
             fields["destinations"].fail("a labelled transition system has no probabilities", "use type mdp")
-        _check_sum(fields["destinations"], [d.probability for d in found])
+        self._check_sum(fields["destinations"], [d.probability for d in found])
         kept = [d for d in found if d.probability != Const(0)]
         if len(kept) < len(found):
             self.scope.notes.add("destinations of probability 0 are left out")
         return RawEdge(source, action, guard, tuple(kept), node)
+
+    def _check_sum(self, node: Node, probabilities: list[Term]) -> None:
+        total = constant_sum(probabilities)
+        if total is not None and is_nearly_one(total) and self.normalise:
+            return  # divided by it when all edges are read
+        if (defect := sum_defect(probabilities)) is not None:
+            node.fail(*defect)
 
     def _here(self, term: Term, source: str) -> Term:
         """In an edge the component's own location is known."""
@@ -271,14 +279,6 @@ def _overlap(first: Term, second: Term) -> bool:
         if part == whole:
             return True
     return False
-
-
-def _check_sum(node: Node, probabilities: list[Term]) -> None:
-    numbers = [Fraction(p.value) for p in probabilities if isinstance(p, Const)]
-    if len(numbers) == len(probabilities) and sum(numbers) != 1:
-        shown = " + ".join(show(p) for p in probabilities[:6]) + (" + …" if len(numbers) > 6 else "")
-        what = f"the probabilities {shown} add up to {show(Const(sum(numbers, Fraction(0))))}"
-        node.fail(what, "they have to add up to exactly 1")
 
 
 def ready_edges(instance: Instance, edges: list[RawEdge]) -> list[RawEdge]:

@@ -17,6 +17,7 @@ from surefoot.formats.jani.transient import for_properties
 from surefoot.problem.names import location_name
 from surefoot.problem.parse.lexer import shorten
 from surefoot.problem.property import (
+    STEPS,
     Bound,
     Eventually,
     Expected,
@@ -31,7 +32,6 @@ from surefoot.problem.property import (
 )
 from surefoot.problem.term import FALSE, TRUE, Const, Term, Var, conjunction
 from surefoot.problem.validate.kinds import BOOL, INT, REAL
-from surefoot.problem.validate.property import STEPS
 
 OPTIMUM: dict[str, Optimise] = {"Pmin": "min", "Pmax": "max", "Emin": "min", "Emax": "max"}
 RELATIONS = {"<": "<", "≤": "<=", ">": ">", "≥": ">="}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -21,11 +21,12 @@ from surefoot.formats.jani.expressions import Scope, read_term
 from surefoot.formats.jani.instances import Cast, Instance, read_cast
 from surefoot.formats.jani.properties import PropertyReader, split
 from surefoot.formats.jani.rewards import Rewards
-from surefoot.formats.jani.transient import state_values
+from surefoot.formats.jani.transient import read_definitions, state_values
 from surefoot.problem.environment import Component, Environment, Kind, Variable
 from surefoot.problem.names import DEADLOCKED, location_key
 from surefoot.problem.property import Property
 from surefoot.problem.term import Const, Term, Var, conjunction, equal, free_names
+from surefoot.problem.validate.distribution import normalise_probabilities
 from surefoot.problem.validate.kinds import BOOL, INT
 
 KEYS = ("jani-version", "name", "type", "automata", "system")
@@ -58,13 +59,25 @@ class JaniModel:
     refused: Mapping[str, SurefootError]
     constants: Mapping[str, Const]
     notes: tuple[str, ...]
+    hidden: Mapping[str, str]  # names that questions cannot use although the file has them, and why
     names: Mapping[tuple[int | None, str], str]  # place in the composition (None: global), name in the file
 
 
-def read_jani(path: str | Path, constants: Mapping[str, Given] | None = None) -> JaniModel:
-    """The model in a file; `constants` give values to those that the file leaves open, or replace them."""
+def read_jani(
+    path: str | Path,
+    constants: Mapping[str, Given] | None = None,
+    *,
+    rewards: Iterable[str] = (),
+    normalise: bool = False,
+) -> JaniModel:
+    """The model in a file; `constants` give values to those that the file leaves open, or replace them.
+
+    `rewards`: transient variables that are rewards although no property of the file accumulates them.
+    `normalise`: probabilities that add up to 1 within 1e-9 are divided by their sum.
+    """
     try:
-        model = model_of(read_document(Path(path)), constants or {})
+        top = read_document(Path(path))
+        model = model_of(top, constants or {}, rewards=rewards, normalise=normalise)
     except SurefootError as error:
         raise _on_one_line(error, Path(path)) from None
     refused = {name: _on_one_line(error, Path(path)) for name, error in model.refused.items()}
@@ -81,7 +94,9 @@ def _line(text: str) -> str:
     return "".join(c if c.isprintable() else f"\\u{{{ord(c):x}}}" for c in text)
 
 
-def model_of(top: Node, given: Mapping[str, Given]) -> JaniModel:
+def model_of(
+    top: Node, given: Mapping[str, Given], *, rewards: Iterable[str] = (), normalise: bool = False
+) -> JaniModel:
     """The model of a document that is read already; errors carry the path of the value, not a file."""
     if isinstance(top.value, list) or (isinstance(top.value, dict) and "automata" not in top.value):
         top.fail("this is not a JANI model: it has no `automata`", "give a model")
@@ -107,17 +122,20 @@ def model_of(top: Node, given: Mapping[str, Given]) -> JaniModel:
     edges: dict[str, list[RawEdge]] = {}
     for instance in cast.instances:
         scope = scopes[instance.component]
-        own = Reader(cast, instance, scope, writes, actions, kind == "lts").edges()
+        own = Reader(cast, instance, scope, writes, actions, kind == "lts", normalise).edges()
         edges[instance.component] = [*own, *ready_edges(instance, own)]
     components = [i.component for i in cast.instances]
     vectors = read_vectors(system, components, edges, actions, notes)
     asked = replace(scopes[""], predicates={"deadlock": Var(DEADLOCKED)})
     defaults = {n: d.initial for n, d in cast.all_variables() if d.transient and d.initial is not None}
-    rewards = Rewards(cast, scopes[""], defaults, edges, vectors)
+    earned = Rewards(cast, scopes[""], defaults, edges, vectors)
     properties, refused = split(
-        PropertyReader(cast, asked, rewards), unique(_entries(fields, "properties"), "property")
+        PropertyReader(cast, asked, earned), unique(_entries(fields, "properties"), "property")
     )
-    rewarded, vectors = rewards.system()
+    for name in rewards:
+        earned.named(name)
+    rewarded, vectors = earned.system()
+    defined = read_definitions(cast, scopes, {name for _, name in writes.indices})
     environment = Environment(
         name=fields["name"].string() or "model",
         variables=tuple(Variable(n, d.kind) for n, d in cast.all_variables() if not d.transient),
@@ -132,13 +150,18 @@ def model_of(top: Node, given: Mapping[str, Given]) -> JaniModel:
             for i in cast.instances
         ),
         synchronisations=vectors,
+        definitions=tuple(defined.terms.items()),
         notes=tuple(sorted(notes)),
     )
+    if normalise:
+        environment = normalise_probabilities(environment)
     plain = {name: value for name, value in constants.items() if isinstance(value, Const)}
     names: dict[tuple[int | None, str], str] = {(None, raw): name for raw, name in cast.names.items()}
     names |= {(n, raw): name for n, i in enumerate(cast.instances) for raw, name in i.names.items()}
     return JaniModel(
-        environment.name, kind, environment, properties, refused, plain, environment.notes, names
+        *(environment.name, kind, environment, properties, refused, plain, environment.notes),
+        hidden=defined.hidden,
+        names=names,
     )
 
 

@@ -13,17 +13,18 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import lcm
 
+from surefoot.errors import InvalidProblem, did_you_mean
 from surefoot.formats.jani.composition import counters, separated
 from surefoot.formats.jani.document import Node
 from surefoot.formats.jani.edges import Destination, RawEdge
 from surefoot.formats.jani.expressions import Scope, read_term
 from surefoot.formats.jani.fold import fold
 from surefoot.formats.jani.instances import Cast
-from surefoot.problem.environment import Edge, Outcome, Synchronisation
+from surefoot.problem.environment import Edge, Int, Outcome, Real, Synchronisation
 from surefoot.problem.names import location_key
+from surefoot.problem.property import STEPS
 from surefoot.problem.term import Apply, Const, Op, Term, Var, free_names, substitute
 from surefoot.problem.validate.kinds import REAL
-from surefoot.problem.validate.property import STEPS
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,22 @@ class Rewards:
             self.found[key] = self._reward(expression, set(ways), wanted, plain_steps)
         return self.found[key].name
 
+    def named(self, name: str) -> None:
+        """A transient variable as a reward: what steps set it to, and what it is worth in the state left."""
+        numbers = [
+            n for n, d in self.cast.variables.items() if d.transient and isinstance(d.kind, Int | Real)
+        ]
+        if name not in numbers:
+            known = dict.fromkeys((STEPS, *(r.name for r in self.found.values()), *numbers))
+            raise InvalidProblem(f"there is no reward `{name}`", fix=did_you_mean(name, known))
+        declared = self.cast.variables[name]
+        node = Node(name, declared.node, "name")
+        destinations = [d for edges in self.edges.values() for e in edges for d in e.destinations]
+        by_steps = any(self.cast.names[name] in d.transient for d in destinations)
+        by_states = self.scope.values[name] != declared.initial
+        ways = [*(["steps"] if by_steps or not by_states else []), *(["exit"] if by_states else [])]
+        self.asked(node, Node(ways, declared.node, "name"), name, plain_steps=False)
+
     def _reward(self, node: Node, ways: set[str], wanted: str, plain_steps: bool) -> Reward:
         each: Term = Const(0)
         jump: Term | None = None
@@ -77,6 +94,7 @@ class Rewards:
             each = base if each == Const(0) else each if base == Const(0) else each + base
             self._check_members(node, jump)
         plain = node.value if isinstance(node.value, str) and len(ways) == 1 else f"{wanted} reward"
+        plain = wanted if node.value == wanted else plain
         taken = {r.name for r in self.found.values()} | {STEPS}
         while plain in taken:
             plain += "_"

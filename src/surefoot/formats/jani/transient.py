@@ -2,20 +2,26 @@
 
 In a state a transient variable has its initial value, unless the location of some automaton gives it another.
 During a step it has the value that was assigned last, in the order of the indices.
+
+Formulas and labels of other languages come into JANI as transient variables and functions without arguments:
+each is a name that questions can use for a term over the state.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Iterator, Mapping, Set
+from dataclasses import dataclass, replace
 
+from surefoot.errors import SurefootError
 from surefoot.formats.jani.document import Node
-from surefoot.formats.jani.expressions import Scope, read_term
+from surefoot.formats.jani.expressions import Function, Scope, read_term
 from surefoot.formats.jani.fold import fold
 from surefoot.formats.jani.instances import Cast, Instance
 from surefoot.problem.environment import Kind
 from surefoot.problem.names import location_key, location_name
 from surefoot.problem.semantics import conforms
+from surefoot.problem.show import brief
 from surefoot.problem.term import TRUE, Apply, Const, Op, Term, Var, equal, free_names, ite
 from surefoot.problem.validate.kinds import describe, unbounded
 
@@ -101,3 +107,68 @@ def for_properties(cast: Cast, term: Term) -> Term:
                 return part
 
     return rewritten(term)
+
+
+@dataclass(frozen=True, slots=True)
+class Definitions:
+    """What each name stands for, and of the names that cannot be used why not."""
+
+    terms: Mapping[str, Term]
+    hidden: Mapping[str, str]
+
+
+def read_definitions(cast: Cast, scopes: Mapping[str, Scope], written: Set[str]) -> Definitions:
+    """The names of the whole model; `written` are the variables that some step assigns."""
+    terms: dict[str, Term] = {}
+    hidden: dict[str, str] = {}
+    for name, scope, raw, initial in _transients(cast, scopes):
+        value = scope.values[raw]
+        if name in written and value == initial:
+            what = f"`{name}` is set during steps: in every state it has its initial value {brief(value)}"
+            hidden[name] = what
+        else:
+            terms[name] = for_properties(cast, value)
+    variables = {n for n, d in cast.all_variables() if not d.transient}
+    constants = {n for n, t in scopes[""].values.items() if isinstance(t, Const) and n not in terms}
+    for name, scope, function in _functions(cast, scopes):
+        other = "variable" if name in variables else "constant" if name in constants else "transient variable"
+        if name in variables | constants | terms.keys() | hidden.keys():
+            hidden[name] = f"`{name}` is the name of both a {other} and a function"
+            terms.pop(name, None)
+        elif function.parameters:
+            hidden[name] = (
+                f"function `{name}` takes arguments ({len(function.parameters)}), and questions give none"
+            )
+        else:
+            try:
+                terms[name] = for_properties(cast, _value(function, scope))
+            except SurefootError as error:
+                hidden[name] = f"function `{name}` cannot be used: {error.what}"
+    return Definitions(terms, hidden)
+
+
+def _transients(cast: Cast, scopes: Mapping[str, Scope]) -> Iterator[tuple[str, Scope, str, Term | None]]:
+    for raw, declared in cast.variables.items():
+        if declared.transient:
+            yield cast.names[raw], scopes[""], raw, declared.initial
+    for instance in cast.instances:
+        for raw, declared in instance.variables.items():
+            if declared.transient:
+                yield instance.names[raw], scopes[instance.component], raw, declared.initial
+
+
+def _functions(cast: Cast, scopes: Mapping[str, Scope]) -> Iterator[tuple[str, Scope, Function]]:
+    """Those of the model by their name; those of an automaton too, if no other one has it."""
+    outer = scopes[""].functions
+    counts = Counter([*outer, *(name for i in cast.instances for name in i.functions)])
+    for name, function in outer.items():
+        yield name, scopes[""], function
+    for instance in cast.instances:
+        for name, function in instance.functions.items():
+            full = name if counts[name] == 1 else f"{instance.component}.{name}"
+            yield full, scopes[instance.component], function
+
+
+def _value(function: Function, scope: Scope) -> Term:
+    call: dict[str, object] = {"op": "call", "function": function.name, "args": []}
+    return read_term(Node(call, function.body, "call"), replace(scope, notes=set()))

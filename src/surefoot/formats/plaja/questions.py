@@ -39,8 +39,10 @@ def read_questions(
     questions: Path | None = None,
     constants: Mapping[str, Given] | None = None,
     wanted: Container[str] | None = None,
+    *,
+    normalise: bool = False,
 ) -> dict[str, Question]:
-    """All questions with the operator `PA`, or those that are wanted, by name."""
+    """All questions with the operator `PA`, or those that are wanted, by name; `normalise` as for a model."""
     where = questions or path
     model = _document(path)
     found: dict[str, Question] = {}
@@ -51,7 +53,7 @@ def read_questions(
             if wanted is not None and name not in wanted:
                 continue
             try:
-                found[name] = _question(model, name, asked, where, constants or {})
+                found[name] = _question(model, name, asked, where, constants or {}, normalise)
             except SurefootError as error:
                 raise error.at(f"{where}: `{name}`") from None
             except (AttributeError, KeyError, TypeError) as error:
@@ -72,7 +74,12 @@ def _document(path: Path) -> dict[str, Json]:
 
 
 def _question(
-    model: dict[str, Json], name: str, asked: dict[str, Json], where: Path, constants: Mapping[str, Given]
+    model: dict[str, Json],
+    name: str,
+    asked: dict[str, Json],
+    where: Path,
+    constants: Mapping[str, Given],
+    normalise: bool,
 ) -> Question:
     files: list[Path] = [] if where.suffix != ".jani" else [where]
 
@@ -97,7 +104,7 @@ def _question(
     ]
     if "start" in asked:
         document |= _started(model, inlined(asked["start"]))
-    read = model_of(Node(document), constants)
+    read = model_of(Node(document), constants, normalise=normalise)
     for error in read.refused.values():
         raise error
     terms = [p.bad for p in read.properties.values() if isinstance(p, Never)]

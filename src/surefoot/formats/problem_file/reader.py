@@ -22,6 +22,7 @@ from surefoot.problem.policy import Policy, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Property
 from surefoot.problem.validate import environment_labels, validate
+from surefoot.problem.validate.distribution import normalise_probabilities
 
 KEYS = (
     "name",
@@ -49,13 +50,15 @@ def read_problem(
     wiring: Wiring | Rewiring | None = None,
     output: str | None = None,
     load: Load | None = None,
+    normalise: bool = False,
 ) -> Problem:
     """The problem in a file. `property` is the name of one of its properties, or a property as text.
 
     `constants` replace values of the file, `policy` and `wiring` (or parts of it) its policy, `output` says
-    which output of the network decides; `load` reads network files.
+    which output of the network decides; `load` reads network files. `normalise`: probabilities that add up to
+    1 within 1e-9 are divided by their sum.
     """
-    file = _read(Path(path), constants or {})
+    file = _read(Path(path), constants or {}, normalise)
     name, asked = _asked(file, property)
     return _problem(file, name, asked, _policy(file, policy, wiring, output, load))
 
@@ -68,9 +71,10 @@ def read_problems(
     wiring: Wiring | Rewiring | None = None,
     output: str | None = None,
     load: Load | None = None,
+    normalise: bool = False,
 ) -> dict[str, Problem]:
     """Every problem in a file, by the name of its property."""
-    file = _read(Path(path), constants or {})
+    file = _read(Path(path), constants or {}, normalise)
     if not file.properties:
         raise _no_property(file)
     acting = _policy(file, policy, wiring, output, load)
@@ -89,12 +93,14 @@ class _File:
     properties: dict[str, Property]
 
 
-def _read(path: Path, constants: Mapping[str, Override]) -> _File:
+def _read(path: Path, constants: Mapping[str, Override], normalise: bool) -> _File:
     with _located(path):
         top = read_document(path).table(*KEYS)
         name = top["name"].string() if "name" in top else path.stem
         declared = declarations(top, constants)
         setting = environment(name, top, declared)
+        if normalise:
+            setting = normalise_probabilities(setting)
         acting = described_policy(top["policy"], path.parent, declared) if "policy" in top else None
         if isinstance(acting, ProgramPolicy) and not acting.actions and not setting.controls:
             acting = replace(acting, actions=environment_labels(setting))

@@ -41,10 +41,14 @@ _FIRST_WORDS = ("never", "always", "eventually", "recurs", "within", *_MEASURES)
 
 
 def parse_property(
-    text: str, *, names: Iterable[str] | None = None, constants: Mapping[str, Const] | None = None
+    text: str,
+    *,
+    names: Iterable[str] | None = None,
+    constants: Mapping[str, Term] | None = None,
+    hidden: Mapping[str, str] | None = None,
 ) -> Property:
-    """The property a text stands for; `names` and `constants` as for terms."""
-    reader = Reader(text, names=names, constants=constants, reserved=_RESERVED)
+    """The property a text stands for; `names` and `constants` as for terms, `hidden` says why not others."""
+    reader = Reader(text, names=names, constants=constants, hidden=hidden, reserved=_RESERVED)
     result = _property(reader)
     reader.finish("the end of the property", "for", "after", "over")
     return result

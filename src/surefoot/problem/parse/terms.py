@@ -7,7 +7,8 @@ from difflib import get_close_matches
 from fractions import Fraction
 from typing import NoReturn
 
-from surefoot.errors import InvalidProblem, did_you_mean
+from surefoot.errors import InvalidProblem, WrongType, did_you_mean
+from surefoot.problem.door import described
 from surefoot.problem.names import chosen_name, is_reserved, location_name, output_name
 from surefoot.problem.parse.lexer import Kind, Token, fault, shorten, tokens
 from surefoot.problem.parse.number import exponent_of, read_number
@@ -41,7 +42,7 @@ _FLATTEN = "split it, or write sum(a, b, …) for a long chain of additions"
 
 
 def parse_term(
-    text: str, *, names: Iterable[str] | None = None, constants: Mapping[str, Const] | None = None
+    text: str, *, names: Iterable[str] | None = None, constants: Mapping[str, Term] | None = None
 ) -> Term:
     """The term a text stands for; `names` lists what may occur, `constants` are replaced while reading."""
     reader = Reader(text, names=names, constants=constants)
@@ -58,13 +59,17 @@ class Reader:
         text: str,
         *,
         names: Iterable[str] | None = None,
-        constants: Mapping[str, Const] | None = None,
+        constants: Mapping[str, Term] | None = None,
+        hidden: Mapping[str, str] | None = None,
         reserved: Iterable[str] = (),
     ) -> None:
+        if not isinstance(text, str):
+            raise WrongType(f"{described(text)} is not a text", fix="give a str, or use it as it is")
         self.text = text
         self.reserved = tuple(reserved)  # what a misspelled name may have been meant to be
         self.names = None if names is None else dict.fromkeys((*names, *(constants or ())))
         self.constants = constants or {}
+        self.hidden = hidden or {}  # names that cannot be used, and why
         self._tokens = tokens(text)
         self.token = next(self._tokens)
         self._levels = 0
@@ -283,6 +288,8 @@ class Reader:
         return self.advance().text
 
     def _variable(self, token: Token) -> Term:
+        if token.text in self.hidden:
+            self.fail(token, self.hidden[token.text], "use another name")
         if token.text in self.constants:
             return self.constants[token.text]
         if self.names is None or token.text in self.names or is_reserved(token.text):

@@ -22,6 +22,7 @@ from surefoot.problem.environment import (
 )
 from surefoot.problem.show import brief, show
 from surefoot.problem.term import Apply, Const, Op, Term, Var
+from surefoot.problem.validate.distribution import sum_defect
 from surefoot.problem.validate.kinds import BOOL, REAL
 from surefoot.problem.validate.scope import (
     Scope,
@@ -197,18 +198,12 @@ def _within(part: Term, whole: Term) -> bool:
 
 
 def _probabilities(probabilities: list[Term], where: str) -> None:
-    constants: list[Fraction] = []
     for number, probability in enumerate(probabilities):
-        if isinstance(probability, Const):
-            value = Fraction(probability.value)
-            if not 0 <= value <= 1:
-                what = f"probability {show(probability)} is not between 0 and 1"
-                raise InvalidProblem(what, where=f"{where}.outcomes[{number}].probability")
-            constants.append(value)
-    if len(constants) == len(probabilities) and sum(constants) != 1:
-        shown = " + ".join(show(p) for p in probabilities)
-        what = f"the probabilities {shown} add up to {show(Const(sum(constants)))}"
-        raise InvalidProblem(what, fix="they have to add up to exactly 1", where=where)
+        if isinstance(probability, Const) and not 0 <= probability.value <= 1:
+            what = f"probability {show(probability)} is not between 0 and 1"
+            raise InvalidProblem(what, where=f"{where}.outcomes[{number}].probability")
+    if (defect := sum_defect(probabilities)) is not None:
+        raise InvalidProblem(defect[0], fix=defect[1], where=where)
 
 
 def _synchronisations(environment: Environment) -> None:

@@ -13,6 +13,7 @@ from surefoot.problem.network import Network
 from surefoot.problem.policy import NeuralPolicy, Policy, ShieldedPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import (
+    STEPS,
     Bound,
     Eventually,
     Expected,
@@ -28,8 +29,6 @@ from surefoot.problem.show import show
 from surefoot.problem.term import Const, Term
 from surefoot.problem.validate.kinds import BOOL, REAL
 from surefoot.problem.validate.scope import Scope, state_scope
-
-STEPS = "steps"
 
 
 def check_property(problem: Problem) -> None:

@@ -14,7 +14,7 @@ from surefoot.problem.names import location_key, location_name
 from surefoot.problem.parse import parse_term
 from surefoot.problem.semantics import State
 from surefoot.problem.show import show
-from surefoot.problem.term import Term, Var, free_names
+from surefoot.problem.term import Term, Var, free_names, substitute
 from surefoot.report.heatmap.measured import Aggregate, Measured, Table, Which, together
 
 MOST_VALUES = 1000  # on one axis
@@ -79,10 +79,10 @@ def looked(
     if state is None:
         raise InvalidProblem("there is no start to draw", fix="check the property and its starts")
     names = [name for name in state if not name.startswith("@")]
-    conditions = tuple(_term(text, names, "--where") for text in where)
+    conditions = tuple(_term(text, names, environment, "--where") for text in where)
     if x is not None:
-        along = None if y is None else _term(y, names, "--y")
-        return Looked(_term(x, names, "--x"), along, conditions)
+        along = None if y is None else _term(y, names, environment, "--y")
+        return Looked(_term(x, names, environment, "--x"), along, conditions)
     if y is not None:
         raise InvalidProblem("--y needs --x", fix="give both, or none")
     different = varying(s for table in tables for s, _ in table if kept(s, conditions, environment))
@@ -185,12 +185,13 @@ def _axis(term: Term, states: Iterable[State], environment: Environment | None) 
     return Axis(show(term), tuple(sorted(found)))
 
 
-def _term(text: str, names: Sequence[str], option: str) -> Term:
-    term = parse_term(text)
+def _term(text: str, names: Sequence[str], environment: Environment | None, option: str) -> Term:
+    defined = {} if environment is None else dict(environment.definitions)
+    term = substitute(parse_term(text), defined)
     for name in sorted(free_names(term)):
         if name not in names and not name.startswith("at("):
             what = f"there is no state variable `{name}`"
-            raise InvalidProblem(what, fix=did_you_mean(name, names), where=option)
+            raise InvalidProblem(what, fix=did_you_mean(name, (*names, *defined)), where=option)
     return term
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from ..claim import Places, read_network_entry
+from ..claim import NORMALISED, Places, read_network_entry, read_normalised
 from ..network import Network
 from ..number import BadCertificate, integer, items, number, record, text
 from .term import Term, read_term
@@ -85,7 +85,7 @@ class Problem:
 
 
 def read_problem(data: object, places: Places) -> Problem:
-    entry = record(data, _PROBLEM, frozenset(), "problem")
+    entry = record(data, _PROBLEM, NORMALISED, "problem")
     variables = tuple(_declared(v) for v in items(entry["variables"], "variables"))
     controls = tuple(_control(c) for c in items(entry["controls"], "controls"))
     edges = tuple(_edge(e) for e in items(entry["edges"], "edges"))
@@ -99,7 +99,8 @@ def read_problem(data: object, places: Places) -> Problem:
     known = {v.name for v in variables}
     if any(not known.issuperset(updates) for edge in edges for updates in edge.outcomes):
         raise BadCertificate("problem: an update of something that is no variable")
-    missing = ("where the problem comes from: it is written out in the certificate", *policy.unsaid)
+    origin = "where the problem comes from: it is written out in the certificate"
+    missing = (origin, *read_normalised(entry), *policy.unsaid)
     return Problem(
         text(entry["name"], "name"),
         variables,

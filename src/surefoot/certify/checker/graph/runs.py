@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..claim import Places
+from ..claim import NORMALISED, Places, read_normalised
 from ..file import shown as shown_name
 from ..markov.claim import ORIGIN, PROBLEM, Checked
 from ..markov.model import read_model
@@ -23,7 +23,7 @@ _RUNS = frozenset({"kind", "condition", "steps", "after"})
 def check_graph(claim_data: object, closed: object, places: Places) -> Checked:
     """Raises `Refused` unless every run keeps the property; `closed`: a set that shows it, or None."""
     claim = record(claim_data, frozenset({"kind", "problem"}), frozenset(), "claim")
-    problem = record(claim["problem"], PROBLEM, frozenset(), "problem")
+    problem = record(claim["problem"], PROBLEM, NORMALISED, "problem")
     moves = Moves(read_model(problem["environment"]))
     policy = None if problem["policy"] is None else read_policy(problem["policy"], moves, places)
     asked = record(problem["property"], _RUNS, frozenset(), "property")
@@ -40,7 +40,7 @@ def check_graph(claim_data: object, closed: object, places: Places) -> Checked:
         raise BadCertificate("a closed set shows that something is never so, nothing else")
     words = f"every run of {shown_name(text(problem['name'], 'name'))} keeps its property: {kind}"
     decides = policy is not None and policy.network is not None
-    unsaid = (ORIGIN, *(() if policy is None else policy.unsaid))
+    unsaid = (ORIGIN, *read_normalised(problem), *(() if policy is None else policy.unsaid))
     return Checked(words, *size, "float32" if decides else "exact", unsaid)
 
 

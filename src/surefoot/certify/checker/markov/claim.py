@@ -9,7 +9,7 @@ from fractions import Fraction
 from math import inf, nextafter
 from typing import Any
 
-from ..claim import Places
+from ..claim import NORMALISED, Places, read_normalised
 from ..file import shown as shown_name
 from ..number import BadCertificate, Refused, integer, items, number, record, text
 from .model import Model, read_model
@@ -46,7 +46,7 @@ def check_process(claim_data: object, values_data: object, places: Places) -> Ch
     state has more than one choice.
     """
     claim = record(claim_data, _CLAIM, frozenset(), "claim")
-    problem = record(claim["problem"], PROBLEM, frozenset(), "problem")
+    problem = record(claim["problem"], PROBLEM, NORMALISED, "problem")
     model = read_model(problem["environment"])
     moves = Moves(model)
     policy = None if problem["policy"] is None else read_policy(problem["policy"], moves, places)
@@ -65,7 +65,7 @@ def check_process(claim_data: object, values_data: object, places: Places) -> Ch
     name = shown_name(text(problem["name"], "name"))
     size = len(process.rows), sum(map(len, process.choices))
     decides = policy is not None and policy.outputs is not None
-    unsaid = (ORIGIN, *(() if policy is None else policy.unsaid))
+    unsaid = (ORIGIN, *read_normalised(problem), *(() if policy is None else policy.unsaid))
     return Checked(f"{what} in {name}: {words}", *size, "reference" if decides else "exact", unsaid)
 
 

@@ -13,7 +13,7 @@ from surefoot.cli.commands.check import of_study
 from surefoot.cli.model import Loaded, load_model
 from surefoot.cli.study_problem import names_study
 from surefoot.errors import InvalidProblem, Unsupported
-from surefoot.problem.environment import Environment
+from surefoot.problem.environment import Environment, expand_definitions
 from surefoot.problem.names import is_reserved
 from surefoot.problem.parse import parse_term
 from surefoot.problem.parse.lexer import shorten
@@ -171,10 +171,11 @@ def variants(
 
 def narrowed(problem: Problem, where: tuple[Term, ...]) -> Problem:
     """Starts that are not drawn need no answer; what a start is worth does not depend on the others."""
-    if not where or any(is_reserved(name) for term in where for name in free_names(term)):
-        return problem
     environment = problem.environment
-    initial = conjunction((environment.initial, *where))
+    meant = tuple(expand_definitions(term, environment) for term in where)
+    if not meant or any(is_reserved(name) for term in meant for name in free_names(term)):
+        return problem
+    initial = conjunction((environment.initial, *meant))
     return replace(problem, environment=replace(environment, initial=initial))
 
 
@@ -204,7 +205,7 @@ def _variant(
 ) -> Variant:
     asked = problem.property
     assert isinstance(asked, Probability | Expected)
-    each = replace(
-        asked, over="values", threshold=None, starts=starts if starts is not None else asked.starts
-    )
+    if starts is not None:
+        asked = replace(asked, starts=expand_definitions(starts, problem.environment))
+    each = replace(asked, over="values", threshold=None)
     return Variant(title, group, replace(problem, property=each), asked.threshold, inputs, source)

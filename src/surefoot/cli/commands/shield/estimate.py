@@ -80,7 +80,7 @@ def estimate(
         wiring: dict[str, Any] = dict.fromkeys(
             ("policy", "observe", "actions", "choose", "output", "normalize")
         )
-        wiring |= {"properties": (), "constants": (), "trust_python": trust_python}
+        wiring |= {"properties": (), "constants": (), "normalise": False, "trust_python": trust_python}
         system = system_of(discretise(one_problem(problem, wiring)[1])[0])
         variables, controls = system.variables, tuple(n for n, _, _ in system.controls)
         steps = read_steps(log, variables, controls)

@@ -46,7 +46,7 @@ def certify_foreign(
     for option, path in {"--json": json_path, "--certificate": certificate}.items():
         check_writable(path, [file, Path(model)], option)
     wiring: dict[str, Any] = dict.fromkeys(("policy", "observe", "actions", "choose", "output", "normalize"))
-    wiring |= {"properties": (), "constants": (), "trust_python": trust_python}
+    wiring |= {"properties": (), "constants": (), "normalise": False, "trust_python": trust_python}
     _, problem, loaded = one_problem(model, wiring)
     environment = problem.environment
     rules = read_barriers(

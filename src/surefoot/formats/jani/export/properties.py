@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 from surefoot.errors import Unsupported
 from surefoot.formats.jani.export.terms import Json, Names, expression, number
 from surefoot.problem.property import (
+    STEPS,
     Bound,
     Eventually,
     Expected,
@@ -19,7 +20,6 @@ from surefoot.problem.property import (
     Within,
 )
 from surefoot.problem.term import FALSE, Apply, Const, Op, Term
-from surefoot.problem.validate.property import STEPS
 
 _RELATIONS = {"<": "<", "<=": "≤", ">": ">", ">=": "≥"}
 INITIAL = {"op": "initial"}

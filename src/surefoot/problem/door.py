@@ -1,0 +1,168 @@
+"""What the data of a problem takes from Python: each field is checked, and made exact, when it is made.
+
+A constructor lists its fields with what they take: `settle(self, name=text, steps=whole_number)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Set as AnySet
+from decimal import Decimal
+from enum import Enum
+from fractions import Fraction
+from numbers import Integral, Rational, Real
+from typing import Any, TypeAlias, TypeVar
+
+from surefoot.errors import WrongType, did_you_mean
+
+Number: TypeAlias = int | Fraction
+Take: TypeAlias = Callable[[Any], object]
+T = TypeVar("T")
+
+
+def settle(data: object, **takes: Take) -> None:
+    """Replace each field by what is taken from it; an error names the field."""
+    for field, take in takes.items():
+        value = getattr(data, field)
+        try:
+            taken = take(value)
+        except WrongType as problem:
+            raise problem.at(f"{type(data).__name__}.{field}") from None
+        if taken is not value:
+            object.__setattr__(data, field, taken)
+
+
+def exact_number(value: object) -> Number:
+    """The number that is meant: a float is the decimal that Python prints for it, so 0.1 is 1/10.
+
+    Truth values are refused: they come from `==`, `and`, `not`, which do not build terms.
+    """
+    if type(value) is int or type(value) is Fraction:
+        return value
+    if isinstance(value, bool):
+        what = f"`{value}` is Python's truth value, not a term"
+        fix = "write equal(a, b) for `a = b`, &, |, ~ for and, or, not, and TRUE or FALSE for the constants"
+        raise WrongType(what, fix=fix)
+    if isinstance(value, Integral):
+        return int(value)
+    if isinstance(value, Rational):
+        return Fraction(int(value.numerator), int(value.denominator))
+    if isinstance(value, Real | Decimal):
+        try:
+            return Fraction(value if isinstance(value, Decimal) else str(value))
+        except (ValueError, OverflowError):
+            raise WrongType(f"{value} is not a finite number", fix="give a finite number") from None
+    raise WrongType(f"{described(value)} is not a number", fix="give an int, Fraction, Decimal or float")
+
+
+def limit(value: object) -> Number | None:
+    """A limit of values, or None for no limit."""
+    if isinstance(value, float) and value in (float("inf"), float("-inf")):
+        raise WrongType(f"{value} is not a limit", fix="leave it out: without a limit there is none")
+    return None if value is None else exact_number(value)
+
+
+def whole_number(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, Rational) or value.denominator != 1:
+        raise WrongType(f"{described(value)} is not a whole number", fix="give an int")
+    return value if type(value) is int else int(value)
+
+
+def text(value: object) -> str:
+    if not isinstance(value, str):
+        raise WrongType(f"{described(value)} is not a name", fix="give a str")
+    return value
+
+
+def truth(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise WrongType(f"{described(value)} is not a truth value", fix="give True or False")
+    return value
+
+
+def optional(take: Take) -> Take:
+    """None, or what `take` takes."""
+    return lambda value: None if value is None else take(value)
+
+
+def one_of(*kinds: type[T], fix: str = "", **fixes: str) -> Callable[[object], T]:
+    """A value of one of these types; `fixes` says what to do about another one, by the name of its type."""
+    names = " or ".join(f"`{kind.__name__}`" for kind in kinds)
+
+    def take(value: object) -> T:
+        if isinstance(value, kinds):
+            return value
+        remedy = fixes.get(type(value).__name__, fix)
+        if isinstance(value, type) and issubclass(value, kinds):
+            remedy = f"make a value of it: {value.__name__}(…)"
+        raise WrongType(f"{described(value)} is not {names}", fix=remedy or f"give {names}")
+
+    return take
+
+
+def several(take: Take, what: str) -> Take:
+    """A tuple of what `take` takes, from a tuple, list or any other ordered iterable."""
+
+    def take_all(values: object) -> tuple[object, ...]:
+        if isinstance(values, str | bytes | Mapping | AnySet) or not isinstance(values, Iterable):
+            raise WrongType(f"{described(values)} is not a series of {what}", fix="give a tuple or a list")
+        items = values if type(values) is tuple else tuple(values)
+        taken = tuple(_taken(take, item, number) for number, item in enumerate(items))
+        return items if all(a is b for a, b in zip(items, taken, strict=True)) else taken
+
+    return take_all
+
+
+def _taken(take: Take, item: object, number: int) -> object:
+    try:
+        return take(item)
+    except WrongType as problem:
+        raise problem.at(f"[{number}]") from None
+
+
+def member(kind: type[Enum]) -> Take:
+    """A member of an enumeration, or its value: `"argmax"`."""
+
+    def take(value: object) -> Enum:
+        if isinstance(value, kind):
+            return value
+        known = {m.value: m for m in kind}
+        if not isinstance(value, str) or value not in known:
+            fix = did_you_mean(value if isinstance(value, str) else "", known)
+            raise WrongType(f"{described(value)} is not `{kind.__name__}`", fix=fix)
+        return known[value]
+
+    return take
+
+
+def word(*known: str) -> Take:
+    """One of these words."""
+
+    def take(value: object) -> str:
+        if not isinstance(value, str) or value not in known:
+            fix = did_you_mean(value if isinstance(value, str) else "", known)
+            raise WrongType(f"{described(value)} cannot stand here", fix=fix)
+        return value
+
+    return take
+
+
+def called(value: object) -> Callable[..., Any]:
+    if not callable(value):
+        raise WrongType(f"{described(value)} cannot be called", fix="give a function")
+    return value
+
+
+def described(value: object) -> str:
+    """A Python value in a message: itself if it is short and plain, its type otherwise."""
+    if isinstance(value, type):
+        return f"the class `{value.__name__}`"
+    if isinstance(value, str):
+        return f"the text {quoted(value)}"
+    if value is None or isinstance(value, bool | int | float):
+        return f"`{value!r}`"
+    return f"a value of type `{type(value).__name__}`"
+
+
+def quoted(value: str, most: int = 40) -> str:
+    return repr(value if len(value) <= most else value[: most - 1] + "…")
