@@ -97,7 +97,13 @@ def avoidable_within(process: Process, goal: set[int], inside: set[int]) -> set[
     """Nodes from which some way to choose never comes to the goal along nodes of `inside`."""
     left = set(inside)
     while True:
-        out = {n for n in left if all(any(m in goal or (m in inside and m not in left) for m in row) for _, row in process.rows[n])}
+        out = {
+            n
+            for n in left
+            if all(
+                any(m in goal or (m in inside and m not in left) for m in row) for _, row in process.rows[n]
+            )
+        }
         if not out:
             return left
         left -= out
@@ -109,7 +115,9 @@ def expect(process: Process, goal: set[int], *, greatest: bool) -> dict[int, Fra
     if greatest:
         inside = {n for n in everything - goal if process.rows[n]}
         missed = avoidable_within(process, goal, inside) | (everything - goal - inside)
-        missed |= attract(Process({n: process.rows[n] for n in everything}), missed, everything - goal - missed).keys()
+        missed |= attract(
+            Process({n: process.rows[n] for n in everything}), missed, everything - goal - missed
+        ).keys()
         finite = everything - missed - goal
         policy = dict.fromkeys(finite, 0)
         limited = process
@@ -183,9 +191,7 @@ def eliminate(matrix: list[dict[int, Fraction]], right: list[Fraction]) -> list[
     """Gauss and Jordan, sparse, in fractions."""
     size = len(matrix)
     for column in range(size):
-        pivot = min(
-            (i for i in range(column, size) if matrix[i].get(column)), key=lambda i: len(matrix[i])
-        )
+        pivot = min((i for i in range(column, size) if matrix[i].get(column)), key=lambda i: len(matrix[i]))
         matrix[column], matrix[pivot] = matrix[pivot], matrix[column]
         right[column], right[pivot] = right[pivot], right[column]
         lead = matrix[column][column]

@@ -23,15 +23,15 @@ from tests.laws.oracle.terms import Term
 LABELS = ["a", "b", "c"]
 
 
-def random_kind(r: Random, *, arrays: bool = True, reals: bool = True) -> Kind:
+def random_kind(r: Random, *, large: bool = False) -> Kind:
     x = r.random()
     if x < 0.15:
         return Kind("bool")
-    if x < 0.3 and reals:
+    if x < 0.28:
         return Kind("real", Fraction(0), Fraction(r.choice([1, 2]))) if r.random() < 0.7 else Kind("real")
     low = r.choice([0, 0, 0, -2, -1, 1])
-    high = low + r.choice([1, 2, 3, 3, 4, 6])
-    if x < 0.42 and arrays:
+    high = low + r.choice([1, 2, 3, 3, 4, 6, 12 if large else 7])
+    if x < 0.4:
         return Kind("int", 0, r.choice([1, 2]), 2) if r.random() < 0.7 else Kind("bool", length=2)
     return Kind("int", low, high)
 
@@ -65,7 +65,11 @@ def new_value(r: Random, kind: Kind, place: Term, scope: Scope, safe: float) -> 
         return r.choice(bounded)
     if r.random() < 0.35:
         return r.choice(
-            [("min", kind.high, ("+", place, 1)), ("max", kind.low, ("-", place, 1)), r.randint(kind.low, kind.high)]
+            [
+                ("min", kind.high, ("+", place, 1)),
+                ("max", kind.low, ("-", place, 1)),
+                r.randint(kind.low, kind.high),
+            ]
         )
     term = whole_term(r, scope, 2)
     return kept_in(r, kind, term) if r.random() < safe else ("+", place, r.choice([1, -1]))
@@ -86,9 +90,7 @@ def random_outcome(
         if scope.whole and r.random() < 0.5 and not scope.linear:
             index = ("%", r.choice(scope.whole), kind.length)
         if r.random() < 0.25:
-            entries = [
-                new_value(r, kind.entry, ("select", place, i), scope, 1.0) for i in range(kind.length)
-            ]
+            entries = [new_value(r, kind.entry, ("select", place, i), scope, 1.0) for i in range(kind.length)]
             updates.append(Update(variable.name, ("array", *entries)))
         else:
             entry = new_value(r, kind.entry, ("select", place, index), scope, safe)
@@ -126,10 +128,12 @@ class Maker:
 
     def model(self) -> Model:
         r = self.r
-        count = r.choice([1, 2, 2, 3])
-        kinds = [random_kind(r) for _ in range(count)]
+        count = r.choice([1, 2, 2, 3, 3])
+        kinds = [random_kind(r, large=self.chance(0.3)) for _ in range(count)]
         variables = [Variable(name, kind, None) for name, kind in zip("xyz", kinds, strict=False)]
-        windows = [("w", r.choice([2, 3]), Kind("int", 0, r.choice([1, 2])))] if self.chance(0.12, "window") else []
+        windows = (
+            [("w", r.choice([2, 3]), Kind("int", 0, r.choice([1, 2])))] if self.chance(0.12, "window") else []
+        )
         variables = [self.start(v) for v in variables]
         scope = Scope(linear=self.chance(0.45, "linear"), risky=self.chance(0.12, "risky"))
         for v in variables:
@@ -204,7 +208,9 @@ class Maker:
                 updates = random_outcome(r, variables, windows, inner, safe)
                 if self.chance(0.1, "sequence") and not windows:
                     updates = in_sequence(r, updates)
-                rewards = (("gold", ("abs", whole_term(r, scope, 1))),) if r.random() < 0.5 and not prefix else ()
+                rewards = (
+                    (("gold", ("abs", whole_term(r, scope, 1))),) if r.random() < 0.5 and not prefix else ()
+                )
                 target = r.choice([None, *locations]) if locations else None
                 outcomes.append(Outcome(tuple(updates), p, rewards, target))
             source = r.choice(locations) if locations else None
@@ -227,7 +233,12 @@ class Maker:
     # Policies
 
     def policy(
-        self, scope: Scope, labels: list[str], controls: tuple[Control, ...], edges: int, component: str = "main"
+        self,
+        scope: Scope,
+        labels: list[str],
+        controls: tuple[Control, ...],
+        edges: int,
+        component: str = "main",
     ) -> Policy | None:
         r = self.r
         calm = scope.copy()
@@ -286,7 +297,9 @@ class Maker:
             locations = tuple(f"l{j}" for j in range(r.choice([1, 2, 3])))
             start = tuple(sorted({r.choice(locations) for _ in range(r.choice([1, 1, 2]))}))
             labels = [f"{name[0]}{j}" for j in range(2)] if self.chance(0.5) else LABELS[:2]
-            edges = self.edges(own, windows if i == 0 else [], scope, (), name[0] if i else "", locations, labels)
+            edges = self.edges(
+                own, windows if i == 0 else [], scope, (), name[0] if i else "", locations, labels
+            )
             components.append(Component(name, tuple(edges), locations, start if r.random() < 0.7 else ()))
         vectors = self.vectors(components)
         labels = sorted({v.result for v in vectors if v.result is not None})
@@ -307,9 +320,7 @@ class Maker:
         found = []
         for name, actions in own.items():
             for action in actions:
-                partners = [
-                    (other, a) for other, listed in own.items() if other != name for a in listed
-                ]
+                partners = [(other, a) for other, listed in own.items() if other != name for a in listed]
                 if partners and r.random() < 0.5:
                     other, a = r.choice(partners)
                     same = a == action

@@ -75,7 +75,7 @@ def explore(meaning: Meaning, *, widened: bool = False, most: int = 1500) -> Gra
         number, steps = waiting.popleft()
         node = nodes[number]
         permitted = [s for s in steps if not meaning.owns(s) or meaning.takes(s, node.pick.action)]
-        if not permitted:
+        if not permitted and not node.trouble:
             node.status = "end"
         for step in permitted:
             expand(meaning, node, step, place)

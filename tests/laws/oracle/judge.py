@@ -3,7 +3,7 @@
 import io
 import json
 from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -81,7 +81,11 @@ def look_at(model: Model, questions: list[Question], most: int = 1500) -> Case |
     for question in questions:
         try:
             if isinstance(question, AboutChance):
-                case.truths.append(Truth(judge_chance(graph, question)))
+                found = judge_chance(graph, question)
+                drawn = (
+                    model.policy is not None and model.policy.choose == "sample"
+                )  # by rounded exponentials
+                case.truths.append(Truth(replace(found, exact=found.exact and not drawn)))
             else:
                 widened = None if wide is None else judge_runs(wide, question)
                 case.truths.append(Truth(judge_runs(graph, question), widened))
@@ -126,7 +130,9 @@ def compare(question: Question, truth: Truth, answer: Answer) -> list[Finding]:
     return compare_chance(question, truth.plain, answer)
 
 
-def compare_runs(question: AboutRuns, truth: RunTruth, widened: RunTruth | None, answer: Answer) -> list[Finding]:
+def compare_runs(
+    question: AboutRuns, truth: RunTruth, widened: RunTruth | None, answer: Answer
+) -> list[Finding]:
     verdict, kind = answer.verdict, answer.verdict["kind"]
     found = []
     whole = kind == "proved" or (kind == "holds" and (verdict["up_to"] is None or verdict.get("as_asked")))
@@ -141,12 +147,15 @@ def compare_runs(question: AboutRuns, truth: RunTruth, widened: RunTruth | None,
             found.append(Finding("wrong", f"{kind}, but an equal output leads to a violation"))
     elif kind == "holds":
         if truth.depth is not None and truth.depth <= verdict["up_to"]:
-            found.append(Finding("wrong", f"holds up to {verdict['up_to']}, but violated after {truth.depth}"))
+            found.append(
+                Finding("wrong", f"holds up to {verdict['up_to']}, but violated after {truth.depth}")
+            )
     elif kind == "violated":
         if not truth.violated:
             found.append(Finding("wrong", "violated, but no run violates it"))
     elif kind == "vacuous":
-        if not truth.vacuous:
+        by_form = "condition" in verdict["why"] and not truth.violated and not truth.trouble
+        if not truth.vacuous and not by_form:
             found.append(Finding("wrong", f"vacuous ({verdict['why']}), but there are runs"))
     elif kind != "unknown":
         found.append(Finding("odd", f"a verdict of kind {kind}"))
@@ -195,6 +204,8 @@ def compare_chance(question: AboutChance, truth: ChanceTruth, answer: Answer) ->
     if kind == "vacuous":
         return [Finding("wrong", f"vacuous ({verdict['why']}), but there are starts")]
     if truth.trouble:
+        if kind == "estimated" and (parse_number(verdict["low"]), parse_number(verdict["high"])) == (0, 1):
+            return []
         return [Finding("wrong", f"{kind}, but some run comes to something undefined")]
     pairs = [pair for _, pair in truth.starts]
     slack = Fraction(0) if truth.exact else TOLERANCE
@@ -220,7 +231,9 @@ def meets(compare: tuple[str, Fraction], value: Value) -> bool:
     return {">=": value >= c, ">": value > c, "<=": value <= c, "<": value < c}[op]
 
 
-def compare_count(question: AboutChance, pairs: list[tuple[Value, Value]], verdict: dict[str, Any]) -> list[Finding]:
+def compare_count(
+    question: AboutChance, pairs: list[tuple[Value, Value]], verdict: dict[str, Any]
+) -> list[Finding]:
     assert question.compare is not None
     sure = sum(all(meets(question.compare, x) for x in pair) for pair in pairs)
     possible = sum(any(meets(question.compare, x) for x in pair) for pair in pairs)
@@ -234,17 +247,25 @@ def contains(verdict: dict[str, Any], expected: tuple[Value, Value], slack: Frac
     low, high = parse_number(verdict["low"]), parse_number(verdict["high"])
     if below(low, expected[0], slack) and below(expected[1], high, slack):
         a, b = expected
-        if verdict["kind"] == "exact" and a is not None and b is not None and low is not None and high is not None:
+        if (
+            verdict["kind"] == "exact"
+            and a is not None
+            and b is not None
+            and low is not None
+            and high is not None
+        ):
             reach = Fraction(1, 10**5)
             if low < a - reach * (1 + abs(a)) or high > b + reach * (1 + abs(b)):
                 return [Finding("loose", f"[{float(low)}, {float(high)}] around {show(expected)}")]
         return []
     kind = "missed" if verdict["kind"] == "estimated" else "wrong"
-    shown = f"[{verdict['low']}, {verdict['high']}]"
+    shown = f"[{shorten(low)}, {shorten(high)}]"
     return [Finding(kind, f"{verdict['kind']} {shown}, but the truth is {show(expected)}")]
 
 
-def compare_table(table: list[dict[str, Any]], pairs: list[tuple[Value, Value]], slack: Fraction) -> list[Finding]:
+def compare_table(
+    table: list[dict[str, Any]], pairs: list[tuple[Value, Value]], slack: Fraction
+) -> list[Finding]:
     """One interval for each start; starts stand in an order of their own, so the multisets are compared."""
     if len(table) != len(pairs):
         return [Finding("wrong", f"{len(table)} starts, but there are {len(pairs)}")]
@@ -263,5 +284,11 @@ def compare_table(table: list[dict[str, Any]], pairs: list[tuple[Value, Value]],
 
 
 def show(pair: tuple[Value, Value]) -> str:
-    texts = ["infinite" if x is None else f"{x} ({float(x):.9g})" for x in pair]
+    texts = [shorten(x) for x in pair]
     return texts[0] if texts[0] == texts[1] else " to ".join(texts)
+
+
+def shorten(value: Value) -> str:
+    if value is None:
+        return "infinite"
+    return str(value) if value.denominator < 10**6 else f"{float(value):.12g}"

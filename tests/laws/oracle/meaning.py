@@ -101,7 +101,9 @@ class Meaning:
 
     def enabled(self, state: State, names: Names) -> list[Step]:
         ready = [list(self.ready(state, names, c)) for c in range(len(self.model.components))]
-        steps = [Step(None, ((c, i),), (e,)) for c, own in enumerate(ready) for i, e in own if e.action is None]
+        steps = [
+            Step(None, ((c, i),), (e,)) for c, own in enumerate(ready) for i, e in own if e.action is None
+        ]
         if self.model.synchronisations is None:
             assert len(self.model.components) == 1
             steps += [Step(e.action, ((0, i),), (e,)) for i, e in ready[0] if e.action is not None]

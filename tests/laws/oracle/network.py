@@ -54,7 +54,9 @@ def write_network(layers: Sequence[Layer], path: Path, *, batch: bool, softmax: 
         flat = [float(w) for row in layer.weights for w in row]
         shape = [len(layer.weights), len(layer.weights[0])]
         tensors.append(helper.make_tensor(f"w{i}", TensorProto.FLOAT, shape, flat))
-        tensors.append(helper.make_tensor(f"b{i}", TensorProto.FLOAT, shape[:1], [float(b) for b in layer.bias]))
+        tensors.append(
+            helper.make_tensor(f"b{i}", TensorProto.FLOAT, shape[:1], [float(b) for b in layer.bias])
+        )
         last = i + 1 == len(layers)
         result = "scores" if last else f"z{i}"
         nodes.append(helper.make_node("Gemm", [current, f"w{i}", f"b{i}"], [result], transB=1))

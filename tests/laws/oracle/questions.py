@@ -291,5 +291,6 @@ def jani_question(question: Question) -> dict[str, Any]:
     if question.compare is not None:
         symbol = {">=": "≥", "<=": "≤"}.get(question.compare[0], question.compare[0])
         measured = {"op": symbol, "left": measured, "right": jani_of(question.compare[1])}
-    fun = question.over or ("∀" if question.compare is not None else "max")
+    worst = None if question.compare is None else "min" if question.compare[0] in (">=", ">") else "max"
+    fun = "∀" if worst is not None and question.over == worst else question.over or "max"
     return {"op": "filter", "fun": fun, "states": {"op": "initial"}, "values": measured}

@@ -93,7 +93,11 @@ def real_term(r: Random, scope: Scope, depth: int = 1) -> Term:
     if kind == "whole":
         return whole_term(r, scope, depth - 1)
     if kind == "/":
-        return ("/", more(), whole_term(r, scope, 0) if scope.risky and r.random() < 0.3 else r.choice([2, 4]))
+        return (
+            "/",
+            more(),
+            whole_term(r, scope, 0) if scope.risky and r.random() < 0.3 else r.choice([2, 4]),
+        )
     return (kind, more(), more())
 
 

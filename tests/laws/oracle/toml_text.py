@@ -15,7 +15,9 @@ def kind_text(kind: Kind) -> str:
     if kind.base == "int":
         limits = f" {low}..{high}" if low and high else f" >= {low}" if low else f" <= {high}" if high else ""
     elif kind.base == "real":
-        limits = f" [{low}, {high}]" if low and high else f" >= {low}" if low else f" <= {high}" if high else ""
+        limits = (
+            f" [{low}, {high}]" if low and high else f" >= {low}" if low else f" <= {high}" if high else ""
+        )
     prefix = "" if kind.length is None else f"array {kind.length} of "
     return prefix + kind.base + limits
 
@@ -150,7 +152,9 @@ def problem_text(model: Model, questions: list[Question]) -> str:
         lines += ["[variables]", *(f"{v.name} = {quoted(kind_text(v.kind))}" for v in model.variables)]
     if model.windows:
         lines.append("[windows]")
-        lines += [f"{n} = {{ length = {k}, kind = {quoted(kind_text(kind))} }}" for n, k, kind in model.windows]
+        lines += [
+            f"{n} = {{ length = {k}, kind = {quoted(kind_text(kind))} }}" for n, k, kind in model.windows
+        ]
     if model.controls:
         lines.append("[controls]")
         for c in model.controls:
