@@ -19,7 +19,10 @@ def square(basis: list[int], gram: list[list[int]], over: int, of: tuple[int, ..
 
 
 def falls(sign: int) -> dict[str, Any]:
-    """x² - x⁴/4 >= 3/64 where 1/4 <= sign x <= 1: 3/4 (x - sign/4)² + 3/8 (sign x - 1/4) + x² (1 - x²) / 4."""
+    """x² - x⁴/4 >= 3/64 where 1/4 <= sign x <= 1.
+
+    The difference is 3/4 (x - sign/4)² + 3/8 (sign x - 1/4) + x² (1 - x²) / 4.
+    """
     return {
         "slack": [0],
         "proof": [
