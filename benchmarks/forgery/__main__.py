@@ -3,10 +3,10 @@
     python -m benchmarks.forgery --count 500 --seed 0 [--kinds values graphs …]
 
 `values` (kind `process`): bounds of random decision processes, true ones and what a liar would write instead;
-`graphs`: claims about all runs of random systems, which have no evidence but the claim; `recurrences` and
-`convergences`: certificates of true claims under problems that were changed. `--count` is the number of
-**false** claims of each kind. Exit 1 if one is accepted, or if hardly any true one is (a checker that refuses
-everything shows nothing).
+`graphs`: claims about all runs of random systems, which have no evidence but the claim; `executions` and
+`recurrences`: claims with obligations, which the real prover proves for the liar as far as it can. `--count`
+is the number of **false** claims of each kind. Exit 1 if one is accepted, or if hardly any true one is (a
+checker that refuses everything shows nothing).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from random import Random
 
-from benchmarks.forgery import graphs, values
+from benchmarks.forgery import executions, graphs, values
 from benchmarks.forgery.finite_systems import Json
 from surefoot.certify.checker.check import check
 from surefoot.certify.checker.number import BadCertificate
@@ -26,6 +26,8 @@ Forged = tuple[str, Json, bool]  # rule, certificate, whether its claim is true
 KINDS: dict[str, Callable[[Random], Iterator[Forged]]] = {
     "values": values.forge_values,
     "graphs": graphs.forge_graphs,
+    "executions": executions.forge_executions,
+    "recurrences": executions.forge_recurrences,
 }
 
 

@@ -30,7 +30,7 @@ class System:
     starts: tuple[int, ...]
     own: tuple[dict[str, tuple[Choice, ...]], ...]
     free: tuple[tuple[Choice, ...], ...]
-    choose: str  # "none", "rules", "argmax", "argmax-applicable"
+    choose: str  # "none", "rules", "argmax", "argmax-applicable", "sample"
     rules: tuple[tuple[int, str], ...]  # where x is at most this number, that action
     outputs: tuple[tuple[int, int], ...]  # slope and offset of each output, in the order of LABELS
 
@@ -45,6 +45,8 @@ class System:
         if self.choose == "rules":
             return [None]
         among = enabled if self.choose == "argmax-applicable" else list(LABELS)
+        if self.choose == "sample":
+            return list(among)
         values = {a: w * state + b for a, (w, b) in zip(LABELS, self.outputs, strict=True) if a in among}
         best = [label for label in among if values[label] == max(values.values())]
         return list(best if any_tie else best[:1])
@@ -63,36 +65,44 @@ class System:
         return found, ends
 
 
-def random_system(draw: Random) -> System:
+CHOOSE = ("none", "rules", "argmax", "argmax-applicable")
+
+
+def random_system(draw: Random, choose: Sequence[str] = CHOOSE, *, leaves: bool = False) -> System:
+    """`leaves`: now and then a step leads out of the range of `x`, which is an error of the model."""
     size = draw.randint(2, 5)
+    far = size + 1 if leaves else size
     own: list[dict[str, tuple[Choice, ...]]] = []
     free: list[tuple[Choice, ...]] = []
     for _ in range(size):
-        mine = {label: tuple(_choices(size, draw)) for label in LABELS if draw.random() < 0.6}
+        mine = {label: tuple(_choices(size, far, draw)) for label in LABELS if draw.random() < 0.6}
         own.append({label: several for label, several in mine.items() if several})
-        free.append(tuple(_choices(size, draw)) if draw.random() < 0.3 else ())
-    choose = draw.choice(("none", "rules", "argmax", "argmax-applicable"))
+        free.append(tuple(_choices(size, far, draw)) if draw.random() < 0.3 else ())
+    chosen = draw.choice(choose)
     rules: tuple[tuple[int, str], ...] = ()
-    if choose == "rules" or (choose != "none" and draw.random() < 0.2):
+    if chosen == "rules" or (chosen != "none" and draw.random() < 0.2):
         rules = tuple((draw.randrange(size), draw.choice(LABELS)) for _ in range(draw.randint(0, 2)))
     outputs = tuple((draw.randint(-1, 1), draw.randint(-1, 1)) for _ in LABELS)
     starts = tuple(sorted({draw.randrange(size) for _ in range(draw.choice((1, 1, 2)))}))
-    return System(size, starts, tuple(own), tuple(free), choose, rules, outputs)
+    return System(size, starts, tuple(own), tuple(free), chosen, rules, outputs)
 
 
-def _choices(size: int, draw: Random) -> Iterator[Choice]:
+def _choices(size: int, far: int, draw: Random) -> Iterator[Choice]:
     for _ in range(draw.choice((1, 1, 2))):
         count = draw.choice((1, 1, 2, 3))
         weights = [draw.randint(1, 3) for _ in range(count)]
-        yield tuple((Fraction(w, sum(weights)), draw.randrange(size), draw.randint(0, 2)) for w in weights)
+        yield tuple(
+            (
+                Fraction(w, sum(weights)),
+                draw.randrange(far if draw.random() < 0.3 else size),
+                draw.randint(0, 2),
+            )
+            for w in weights
+        )
 
 
 def write_problem(system: System, asked: Json) -> Json:
-    edges = []
-    for state in range(system.size):
-        several = [(None, c) for c in system.free[state]]
-        several += [(label, c) for label, choices in system.own[state].items() for c in choices]
-        edges += [_edge(state, label, choice) for label, choice in several]
+    edges = [_edge(*numbered) for numbered in numbered_edges(system)]
     component = {"name": "c", "locations": ["here"], "initial": ["here"], "edges": edges}
     starts: Any = ["or", *(["=", X, s] for s in system.starts)] if len(system.starts) > 1 else None
     world = {
@@ -119,6 +129,44 @@ def _edge(state: int, label: str | None, choice: Choice) -> Json:
     }
 
 
+def write_execution(system: System, asked: Json) -> Json:
+    """The same as claims about executions write it; edges in the order of `numbered_edges`."""
+    edges = [
+        {
+            "action": label,
+            "guard": ["=", X, state],
+            "chosen": [],
+            "assuming": True,
+            "outcomes": [[["x", target]] for _, target, _ in choice],
+        }
+        for state, label, choice in numbered_edges(system)
+    ]
+    starts = [["=", X, s] for s in system.starts]
+    return {
+        "name": "forged",
+        "variables": [["x", 0, system.size - 1, "integer"]],
+        "initial": ["or", *starts] if len(starts) > 1 else starts[0],
+        "controls": [],
+        "edges": edges,
+        "policy": _policy(system),
+        "property": asked,
+    }
+
+
+def numbered_edges(system: System) -> list[tuple[int, str | None, Choice]]:
+    found: list[tuple[int, str | None, Choice]] = []
+    for state in range(system.size):
+        found += [(state, None, c) for c in system.free[state]]
+        found += [(state, label, c) for label, choices in system.own[state].items() for c in choices]
+    return found
+
+
+def write_states(flags: Sequence[bool]) -> Any:
+    """The condition that holds in these states."""
+    parts = [["=", X, s] for s, flag in enumerate(flags) if flag]
+    return ["or", *parts] if len(parts) > 1 else parts[0] if parts else False
+
+
 def _policy(system: System) -> Json | None:
     if system.choose == "none":
         return None
@@ -141,12 +189,18 @@ def _floats(values: Sequence[float]) -> str:
 
 
 def violates(system: System, kind: str, holds: Sequence[bool], steps: int | None, after: int) -> bool:
-    """Does some run violate the property? Of equal outputs each may be picked."""
+    """Does some run violate the property, or come to an error of the model before it is decided?
+
+    Of equal outputs each may be picked.
+    """
     moves = [system.steps(s, any_tie=True) for s in range(system.size)]
-    following = [{t for c in choices for _, t, _ in c} for choices, _ in moves]
-    ends = [end for _, end in moves]
+    targets = [{t for c in choices for _, t, _ in c} for choices, _ in moves]
+    stops = [end or any(t >= system.size for t in targets[s]) for s, (_, end) in enumerate(moves)]
+    errors = [any(t >= system.size for t in several) for several in targets]
+    following = [{t for t in several if t < system.size} for several in targets]
     if kind in ("never", "within"):
-        return _violates_in_time(system, kind, holds, steps, after, following, ends)
+        trouble = errors if kind == "never" else stops
+        return _violates_in_time(system, kind, holds, steps, after, following, trouble)
     quiet = {s for s in range(system.size) if not holds[s]}
     reached = set(system.starts) if kind == "recurs" else set(system.starts) & quiet
     while True:
@@ -154,14 +208,18 @@ def violates(system: System, kind: str, holds: Sequence[bool], steps: int | None
         if more == reached:
             break
         reached = more
-    bad = reached & quiet
-    if any(ends[s] for s in bad):
+    if any(errors[s] for s in reached) or any(stops[s] for s in reached & quiet):
         return True
-    while True:  # states from which a run can stay quiet for ever
-        left = {s for s in bad if following[s] & bad}
-        if left == bad:
-            return bool(bad)
-        bad = left
+    return stays_quiet(reached & quiet, following)
+
+
+def stays_quiet(states: set[int], following: Sequence[set[int]]) -> bool:
+    """Can a run stay among these states for ever?"""
+    while True:
+        left = {s for s in states if following[s] & states}
+        if left == states:
+            return bool(states)
+        states = left
 
 
 def _violates_in_time(
@@ -171,17 +229,20 @@ def _violates_in_time(
     steps: int | None,
     after: int,
     following: list[set[int]],
-    ends: list[bool],
+    trouble: list[bool],
 ) -> bool:
-    here = set(system.starts)
-    for number in range((system.size if steps is None else steps) + 1):
+    """`trouble`: where a run may come to an error, or (`within`) end."""
+    here, last = set(system.starts), system.size if steps is None else steps
+    for number in range(last + 1):
         if kind == "never":
             if any(holds[s] for s in here):
+                return True
+            if (steps is None or number < last) and any(trouble[s] for s in here):
                 return True
         else:
             if number >= after:
                 here = {s for s in here if not holds[s]}
-            if any(ends[s] for s in here) or (here and number == steps):
+            if any(trouble[s] for s in here) or (here and number == steps):
                 return True
         here = {t for s in here for t in following[s]}
     return False

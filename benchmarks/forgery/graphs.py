@@ -5,20 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from random import Random
 
-from benchmarks.forgery.finite_systems import Json, X, random_system, violates, write_problem
+from benchmarks.forgery.finite_systems import Json, random_system, violates, write_problem, write_states
 
 
 def forge_graphs(draw: Random) -> Iterator[tuple[str, Json, bool]]:
-    system = random_system(draw)
+    system = random_system(draw, leaves=draw.random() < 0.2)
     for _ in range(8):
         holds = [draw.random() < 0.5 for _ in range(system.size)]
         kind = draw.choice(("never", "never", "within", "eventually", "recurs"))
         steps = draw.randint(0, 4) if kind == "within" or (kind == "never" and draw.random() < 0.5) else None
         after = draw.randint(0, steps) if kind == "within" and steps and draw.random() < 0.5 else 0
-        condition = ["or", *(["=", X, s] for s, flag in enumerate(holds) if flag)]
-        asked = {"kind": kind, "condition": condition, "steps": steps, "after": after}
-        if len(condition) < 3:
-            asked["condition"] = condition[1] if len(condition) == 2 else False
+        asked = {"kind": kind, "condition": write_states(holds), "steps": steps, "after": after}
         network = system.choose.startswith("argmax")
         claim = {"kind": "graph", "problem": write_problem(system, asked)}
         certificate: Json = {

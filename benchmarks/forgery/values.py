@@ -11,12 +11,12 @@ from random import Random
 from benchmarks.forgery.finite_systems import (
     Json,
     System,
-    X,
     best_value,
     count_ways,
     random_system,
     reachable,
     write_problem,
+    write_states,
 )
 
 Vector = list[Fraction]
@@ -100,7 +100,7 @@ def _forged(
 
 
 def _asked(optimise: str, goal: Sequence[bool], left: Sequence[bool], cost: bool) -> Json:
-    where, along = _states(goal), _states(left)
+    where, along = write_states(goal), write_states(left)
     if cost:
         return {
             "kind": "expected",
@@ -121,11 +121,6 @@ def _asked(optimise: str, goal: Sequence[bool], left: Sequence[bool], cost: bool
         "over": "max",
         "starts": None,
     }
-
-
-def _states(flags: Sequence[bool]) -> object:
-    parts = [["=", X, s] for s, flag in enumerate(flags) if flag]
-    return ["or", *parts] if len(parts) > 1 else parts[0] if parts else False
 
 
 def _written(value: Fraction | None) -> str | None:
