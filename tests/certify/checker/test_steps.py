@@ -372,3 +372,17 @@ def test_the_finer_grid_for_all_where_it_is_needed_often() -> None:
     found = judged([atom], [*without, ["drop", [0], ONE]], nodes=flat)
     assert found.accepted, found.reason
     assert (found.repeated, found.states) == (0, 41)
+
+
+@pytest.mark.parametrize("width", [3, 5, 7])
+def test_the_chord_of_a_relu_is_above_it_at_its_end(width: int) -> None:
+    """1024 relu(x) = 1024 h at x = h, which a chord with its slope rounded down would exclude.
+
+    What substitution loses by rounding is not multiplied by the weight, and so does not make up for it.
+    """
+    nodes = [affine(0, [[1.0]], [0.0]), ["relu", 1], affine(2, [[1024.0]], [0.0])]
+    for high in range(1, width):
+        box = [["x", high - width, high, "real"]]
+        at_end, beyond = (["<=", {"y": -1, "": f"{1024 * high}.{place}"}] for place in ("0", "001"))
+        refused("no positive", [at_end], [["drop", [0], ONE]], variables=box, nodes=nodes)
+        accepted([beyond], [["drop", [0], ONE]], variables=box, nodes=nodes)
