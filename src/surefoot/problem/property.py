@@ -18,6 +18,19 @@ class Never:
 
 
 @dataclass(frozen=True, slots=True)
+class NeverBefore:
+    """No run satisfies `bad` in a state before which no state satisfied `goal`: goal states end the run.
+
+    A state that is both counts as bad. In a goal state nobody acts any more: `chosen(…)`, `stalled` and
+    `deadlocked` are false there. `goal` is about variables and locations.
+    """
+
+    bad: Term
+    goal: Term
+    steps: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Eventually:
     """Every run reaches a state that satisfies `good`. A finite run that ends without one violates it."""
 
@@ -102,4 +115,4 @@ class Expected:
     steps: int | None = None
 
 
-Property: TypeAlias = Never | Eventually | Recurs | Within | Probability | Expected
+Property: TypeAlias = Never | NeverBefore | Eventually | Recurs | Within | Probability | Expected

@@ -14,6 +14,7 @@ from surefoot.query.query import Quantity, Query
 from surefoot.run import objection, portfolio
 from surefoot.solve import SOLVERS
 from surefoot.transform.discretise import discretise
+from surefoot.transform.ending import end_at_goal
 
 
 @click.command()
@@ -30,7 +31,7 @@ def engines(model: Path | None, properties: tuple[str, ...]) -> int:
     for problem in load_model(model, properties=properties).problems.values():
         for engine in portfolio():
             try:
-                why = objection(engine, discretise(problem, continuous=True)[0])
+                why = objection(engine, end_at_goal(discretise(problem, continuous=True)[0]))
             except SurefootError as error:
                 why = str(error)
             print(f"{problem.name}: {engine!r}: {'can take it' if why is None else why}")
