@@ -17,7 +17,7 @@ from surefoot.problem.environment import Real
 from surefoot.problem.meaning.inference import contains_float32
 from surefoot.problem.policy import Choose, NeuralPolicy, OraclePolicy
 from surefoot.problem.problem import Problem
-from surefoot.problem.property import Eventually, Never, NeverBefore, Recurs, Within
+from surefoot.problem.property import Eventually, Expected, Never, NeverBefore, Probability, Recurs, Within
 from surefoot.problem.term import Apply, Const, Op, Term
 from surefoot.problem.validate import validate
 from surefoot.solve import SOLVERS
@@ -238,6 +238,8 @@ def notes(problem: Problem) -> tuple[str, ...]:
         )
     if problem.environment.overapproximate:
         found.append("the environment is an over-approximation: a trace may not exist in the real system")
+    if problem.policy is None and not isinstance(problem.property, Probability | Expected):
+        found.append("there is no policy: the answer is about everything that the environment can do")
     if isinstance(problem.policy, OraclePolicy):
         found.append(f"the policy `{problem.policy.name}` is a black box: it can be sampled only")
     if isinstance(problem.policy, NeuralPolicy):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
@@ -14,11 +14,13 @@ from typing import Any
 import click
 
 from surefoot.engines import ENGINES
+from surefoot.engines.predicates import Predicates
 from surefoot.engines.predicates.configurations import CONFIGURATIONS
 from surefoot.engines.protocol import Engine
 from surefoot.engines.statistical.engine import WAYS
 from surefoot.errors import InvalidProblem, did_you_mean
 from surefoot.formats.conditions import read_conditions
+from surefoot.problem.term import Term
 from surefoot.run import PREFERRED
 from surefoot.solve import SOLVERS
 from surefoot.solve.protocol import Solver
@@ -109,6 +111,19 @@ def build_engines(name: str | None, given: Mapping[str, Any], dump: Path | None)
         dump.mkdir(parents=True, exist_ok=True)
     solvers = [given["solver"]] if given.get("solver") else PREFERRED
     return [_build(kind, {**given, "solver": solver}, dump) for kind in chosen for solver in solvers]
+
+
+def with_predicates(
+    engines: Sequence[Engine], given: tuple[Term, ...] | None, named: tuple[Term, ...]
+) -> tuple[list[Engine], tuple[str, ...]]:
+    """The engines with the predicates that a question names, unless others are given; and what to tell."""
+    if not named:
+        return list(engines), ()
+    if given is not None:
+        return list(engines), (f"the {len(named)} predicates of the question were replaced by those given",)
+    if not any(isinstance(engine, Predicates) for engine in engines):
+        return list(engines), (f"the {len(named)} predicates of the question help `predicates` only",)
+    return [replace(e, predicates=named) if isinstance(e, Predicates) else e for e in engines], ()
 
 
 def refuse_options_of_others(name: str | None, given: Mapping[str, Any]) -> None:

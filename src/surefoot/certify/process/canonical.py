@@ -29,7 +29,16 @@ from surefoot.problem.meaning.decision import action_names
 from surefoot.problem.names import DEADLOCKED, STALLED, chosen_action, location_parts, output_index
 from surefoot.problem.policy import Choose, Policy
 from surefoot.problem.problem import Problem
-from surefoot.problem.property import Bound, Eventually, Expected, Never, NeverBefore, Probability, Recurs, Within
+from surefoot.problem.property import (
+    Bound,
+    Eventually,
+    Expected,
+    Never,
+    NeverBefore,
+    Probability,
+    Recurs,
+    Within,
+)
 from surefoot.problem.term import Apply, Const, Op, Term, Var
 from surefoot.problem.validate.property import STEPS
 

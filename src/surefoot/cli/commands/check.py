@@ -10,7 +10,12 @@ from typing import Any
 
 import click
 
-from surefoot.cli.engine_options import build_engines, engine_flags, refuse_options_of_others
+from surefoot.cli.engine_options import (
+    build_engines,
+    engine_flags,
+    refuse_options_of_others,
+    with_predicates,
+)
 from surefoot.cli.graph_file import check_graph, splits_wanted, with_splits_tried, write_graph
 from surefoot.cli.model import Loaded, load_model, model_flags, time_flags, timed
 from surefoot.cli.output import check_distinct, check_writable, positive, write, write_certificate
@@ -111,7 +116,7 @@ def check(
             fix = "name one with --property"
             raise InvalidProblem(f"a {what} is about one property", fix=fix, where=option)
     refuse_options_of_others(engine_name, options)
-    engines = build_engines(engine_name, options, dump_queries)
+    built = build_engines(engine_name, options, dump_queries)
     if engine_name == "statistical" and options.get("uniform"):
         loaded = replace(loaded, problems={n: at_random(p) for n, p in loaded.problems.items()})
     results: list[tuple[Problem, Result]] = []
@@ -122,12 +127,14 @@ def check(
             source = {**loaded.source, "property": name}
             budget = Budget(share, seed, tell)
             named = engine_name is not None or options.get("solver") is not None
+            engines, told = with_predicates(built, options.get("predicates"), loaded.predicates.get(name, ()))
             if abstract is not None or assume_invariant is not None:
                 asking = Asking(engines, budget, loaded.inputs, source)
                 result = verify_indirectly(problem, abstract, assume_invariant, asking)
             else:
                 result = verify_first(problem, engines, budget, loaded.inputs, source, named=named)
             result = with_splits_tried(problem, result, engines, splits_wanted(splits, report, graph), budget)
+            result = replace(result, notes=(*result.notes, *told))
             results.append((problem, _looked_for(study, problem, result) if study else result))
             if interrupted(result):
                 break
@@ -213,4 +220,6 @@ MODEL_OPTIONS = (
     "output",
     "normalize",
     "trust_python",
+    "no_policy",
+    "ignore_goal",
 )

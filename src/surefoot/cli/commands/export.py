@@ -55,7 +55,8 @@ def export(
     if names_study(str(model)):
         loaded = load_study_problem(str(model), constants=constants)
     else:
-        loaded = load_model(model, properties=properties, constants=constants, trust_python=trust_python)
+        given = {"properties": properties, "constants": constants, "trust_python": trust_python}
+        loaded = load_model(model, **given, bare=True)
     problems = {name: discretise(problem)[0] for name, problem in loaded.problems.items()}
     environments = list({id(p.environment): p.environment for p in problems.values()}.values())
     if any(e != environments[0] for e in environments):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
+from surefoot.cli.model import load_model, model_flags
 from surefoot.engines import ENGINES
-from surefoot.errors import SurefootError
+from surefoot.errors import InvalidProblem, SurefootError
 from surefoot.problem.environment import Real
 from surefoot.problem.term import TRUE
 from surefoot.query.query import Quantity, Query
@@ -19,16 +21,16 @@ from surefoot.transform.ending import end_at_goal
 
 @click.command()
 @click.argument("model", required=False, type=click.Path(path_type=Path))
-@click.option("--property", "properties", multiple=True, metavar="NAME|TEXT", help="Only these properties.")
-def engines(model: Path | None, properties: tuple[str, ...]) -> int:
+@model_flags
+def engines(model: Path | None, **wiring: Any) -> int:
     """List the engines; with MODEL, say which can take its properties and why the others cannot."""
     for name, kind in ENGINES.items():
         print(f"{name:<12} {_first_line(kind)}")
     if model is None:
+        if given := next((name for name, value in wiring.items() if value), None):
+            raise InvalidProblem(f"`{given}` is about a model", fix="name the model", where="MODEL")
         return 0
-    from surefoot.cli.model import load_model
-
-    for problem in load_model(model, properties=properties).problems.values():
+    for problem in load_model(model, **wiring).problems.values():
         for engine in portfolio():
             try:
                 why = objection(engine, end_at_goal(discretise(problem, continuous=True)[0]))
