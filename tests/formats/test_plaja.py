@@ -368,5 +368,5 @@ def test_a_key_that_would_be_left_out_is_an_error(tmp_path: Path, asked: dict[st
 def test_a_wiring_with_parts_that_mean_nothing_is_an_error(tmp_path: Path, change: dict[str, Any]) -> None:
     path = written(tmp_path, reach=REACH, file="net.jani2nnet")
     (tmp_path / "net.jani2nnet").write_text(json.dumps(WIRING | change), "utf-8")
-    with pytest.raises(SurefootError, match="unknown key|hidden layers"):
+    with pytest.raises(SurefootError, match=r"unknown key|hidden layers"):
         read_questions(tmp_path / "counter.jani", path)

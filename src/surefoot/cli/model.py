@@ -86,6 +86,12 @@ def model_flags(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+def flag_of(name: str) -> str:
+    """How an option of `model_flags` is written."""
+    said = {"properties": "property", "constants": "const"}
+    return f"--{said.get(name, name).replace('_', '-')}"
+
+
 def time_flags(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options that say what a differential equation means."""
     times, methods = click.Choice(["steps", "continuous"]), click.Choice(["euler", "rk4", "taylor"])
@@ -150,7 +156,8 @@ def load_model(
         raise InvalidProblem(what, fix="leave it out", where="--ignore-goal")
     predicates: Mapping[str, tuple[Term, ...]] = {}
     if model.suffix == ".py":
-        problems = _python_problems(model, trust_python, {k: v for k, v in settings.items() if v is not None})
+        told = {k: v for k, v in (*settings.items(), ("const", constants or None)) if v is not None}
+        problems = _python_problems(model, trust_python, told)
         if properties:
             problems = {name: _named(problems, name, model) for name in properties}
         read = [model]

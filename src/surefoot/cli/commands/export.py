@@ -11,6 +11,7 @@ import click
 from surefoot.cli.model import load_model
 from surefoot.cli.output import check_writable, write_file
 from surefoot.cli.study_problem import load_study_problem, names_study
+from surefoot.cli.unused import refuse_given
 from surefoot.errors import InvalidProblem
 from surefoot.formats.jani import write_jani
 from surefoot.transform.discretise import discretise
@@ -53,6 +54,7 @@ def export(
         raise InvalidProblem(f"`{file}` does not end in .jani", fix="only JANI is written", where="FILE")
     check_writable(str(file), [model], "FILE")
     if names_study(str(model)):
+        refuse_given({"--property": "properties"}, "on a problem of a study: it has one property")
         loaded = load_study_problem(str(model), constants=constants)
     else:
         given = {"properties": properties, "constants": constants, "trust_python": trust_python}

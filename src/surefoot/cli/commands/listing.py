@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from surefoot.cli.model import load_model, model_flags
+from surefoot.cli.model import flag_of, load_model, model_flags
 from surefoot.engines import ENGINES
 from surefoot.errors import InvalidProblem, SurefootError
 from surefoot.problem.environment import Real
@@ -28,7 +28,7 @@ def engines(model: Path | None, **wiring: Any) -> int:
         print(f"{name:<12} {_first_line(kind)}")
     if model is None:
         if given := next((name for name, value in wiring.items() if value), None):
-            raise InvalidProblem(f"`{given}` is about a model", fix="name the model", where="MODEL")
+            raise InvalidProblem("it is about a model", fix="name the model", where=flag_of(given))
         return 0
     for problem in load_model(model, **wiring).problems.values():
         for engine in portfolio():
