@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from surefoot.problem.parse import parse_property, parse_term
     from surefoot.problem.policy import Branch, NeuralPolicy, ProgramPolicy, ShieldedPolicy
     from surefoot.problem.problem import Problem
-    from surefoot.problem.property import Eventually, Never, Recurs, Within
+    from surefoot.problem.property import Eventually, Never, NeverBefore, Recurs, Within
     from surefoot.problem.term import FALSE, TRUE, Var, equal, ite
     from surefoot.problem.validate.distribution import normalise_probabilities
     from surefoot.problem.window import window
@@ -53,7 +53,7 @@ _HOMES = {
     "surefoot.problem.parse": ("parse_property", "parse_term"),
     "surefoot.problem.policy": ("Branch", "NeuralPolicy", "ProgramPolicy", "ShieldedPolicy"),
     "surefoot.problem.problem": ("Problem",),
-    "surefoot.problem.property": ("Eventually", "Never", "Recurs", "Within"),
+    "surefoot.problem.property": ("Eventually", "Never", "NeverBefore", "Recurs", "Within"),
     "surefoot.problem.term": ("FALSE", "TRUE", "Var", "equal", "ite"),
     "surefoot.problem.validate.distribution": ("normalise_probabilities",),
     "surefoot.problem.window": ("window",),
@@ -82,6 +82,7 @@ __all__ = [
     "Network",
     "NeuralPolicy",
     "Never",
+    "NeverBefore",
     "Outcome",
     "Problem",
     "ProgramPolicy",

@@ -18,11 +18,12 @@ from surefoot.problem.environment import Real
 from surefoot.problem.meaning.inference import contains_float32
 from surefoot.problem.policy import Choose, NeuralPolicy, OraclePolicy
 from surefoot.problem.problem import Problem
-from surefoot.problem.property import Eventually, Never, Recurs, Within
+from surefoot.problem.property import Eventually, Expected, Never, NeverBefore, Probability, Recurs, Within
 from surefoot.problem.term import Apply, Const, Op, Term
 from surefoot.problem.validate import validate
 from surefoot.solve import SOLVERS
 from surefoot.transform.discretise import discretise
+from surefoot.transform.ending import end_at_goal
 from surefoot.verdict.verdict import Proved, Result, Unknown, Vacuous, Verdict, Violated
 from surefoot.verdict.words import counted
 from surefoot.work.budget import Budget
@@ -56,10 +57,11 @@ def verify(
     started = budget.elapsed()
     validate(problem)
     executed, lift = discretise(problem, continuous=True)
-    engines = _able(executed, engine)
+    ending = end_at_goal(executed)
+    engines = _able(ending, engine)
     searching = budget.elapsed()
     vacuous = _vacuous(executed)
-    answered = take_turns(engines, executed, budget) if vacuous is None else Answered(vacuous, engines)
+    answered = take_turns(engines, ending, budget) if vacuous is None else Answered(vacuous, engines)
     replaying = budget.elapsed()
 
     def checked(found: Answered) -> Evidence:
@@ -72,7 +74,7 @@ def verify(
     others = tuple(e for e in engines if e not in answered.engines)
     if others and isinstance(answered.verdict, Violated) and isinstance(evidence.verdict, Unknown):
         told = evidence.verdict.detail  # what was found is no answer
-        answered = take_turns(others, executed, budget)
+        answered = take_turns(others, ending, budget)
         evidence = checked(answered)
         evidence = replace(evidence, notes=(*evidence.notes, told))
     timings = {"search": replaying - searching, "certify": budget.elapsed() - replaying}
@@ -210,7 +212,7 @@ def _able(problem: Problem, given: Engine | Sequence[Engine] | None) -> tuple[En
 def _vacuous(problem: Problem) -> Vacuous | None:
     """Reasons that no solver sees: a condition that nothing can meet, a float32 kind without any value."""
     match problem.property:
-        case Never(bad) if settled(bad) is False:
+        case Never(bad) | NeverBefore(bad) if settled(bad) is False:
             return Vacuous("the condition of the property is false in every state")
         case Within(good) | Eventually(good) | Recurs(good) if settled(good) is True:
             return Vacuous("the condition of the property is true in every state")
@@ -259,6 +261,8 @@ def notes(problem: Problem) -> tuple[str, ...]:
         )
     if problem.environment.overapproximate:
         found.append("the environment is an over-approximation: a trace may not exist in the real system")
+    if problem.policy is None and not isinstance(problem.property, Probability | Expected):
+        found.append("there is no policy: the answer is about everything that the environment can do")
     if isinstance(problem.policy, OraclePolicy):
         found.append(f"the policy `{problem.policy.name}` is a black box: it can be sampled only")
     if isinstance(problem.policy, NeuralPolicy):

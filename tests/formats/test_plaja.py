@@ -19,7 +19,7 @@ from surefoot.formats.plaja import read_questions
 from surefoot.problem.meaning.simulate import initial_states
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.property import Never
-from surefoot.problem.show import show
+from surefoot.problem.show import show, show_property
 from surefoot.verdict.verdict import Holds, Violated
 from surefoot.work.budget import Budget
 
@@ -175,7 +175,7 @@ def test_the_questions_of_the_instances_load(shared_data: Path, name: str, count
 @pytest.mark.shared_data
 def test_blocksworld_has_the_abstract_starts_that_its_tests_expect(shared_data: Path) -> None:
     """The whole abstractions are built by `python -m benchmarks.plaja`."""
-    questions = read_questions(*(shared_data / "jani" / "plaja" / part for part in SIX))
+    questions = read_questions(*(shared_data / "jani" / "plaja" / part for part in SIX), goal=False)
     question = next(q for q in questions.values() if len(q.predicates) == 43)
     model = dynamics(question.problem)
     search = begin(model, frozenset(), Budget(100))
@@ -213,15 +213,21 @@ def test_a_question_of_the_model_itself_is_asked_by_its_name(
     assert run([*command, "--property", "q", "--json", str(tmp_path / "result.json")]) == 0
     assert run(["certify", str(tmp_path / "result.json"), "--quiet"]) == 0
     capsys.readouterr()
-    assert run(command) == 1  # all of them: without a policy the counter reaches 8
+    assert run(command) == 2  # `plain` names no policy
+    assert "`plain` names no policy; fix: give one with --policy, or ask" in capsys.readouterr().err
+    assert run([*command, "--no-policy"]) == 1
+    capsys.readouterr()
+    assert run([*command, "--property", "q"]) == 0
+    assert run([*command, "--property", "plain", "--no-policy"]) == 1  # without a policy it reaches 8
     out = capsys.readouterr().out
+    assert "there is no policy" in out
     assert "proved" in out
     assert "violated" in out
     broken = [{"name": "q", "expression": {**asked, "file": "none.jani2nnet"}}, properties[1]]
     model.write_text(json.dumps({**COUNTER, "properties": broken}), "utf-8")
     assert run([*command, "--property", "q"]) == 2
     assert "none.jani2nnet" in capsys.readouterr().err
-    assert run([*command, "--property", "plain"]) == 1
+    assert run([*command, "--property", "plain", "--no-policy"]) == 1
     both = [properties[0], {"name": "broken", "expression": {**asked, "file": "none.jani2nnet"}}]
     model.write_text(json.dumps({**COUNTER, "properties": both}), "utf-8")
     assert run([*command, "--property", "q"]) == 0
@@ -237,3 +243,130 @@ def test_a_question_of_the_model_itself_is_asked_by_its_name(
         capsys.readouterr()
         assert run([*command, "--property", "q"]) == 2
         assert "`q`" in capsys.readouterr().err
+
+
+GOAL = {"op": "state-condition", "exp": {"op": "=", "left": "x", "right": 6}}
+HIGH = "1,1,2,2,\n1,2,\n0,\n0,\n9,\n0,0,\n1,1,\n-1,\n1,\n9,\n-9,\n"  # up below 9.5
+
+
+def test_runs_end_in_the_goal_of_the_objective(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    aims = {"op": "objective", "goal": GOAL, "step-reward": 1, "goal-reward": 10, "accumulate": ["steps"]}
+    asked: dict[str, Any] = {"reach": REACH, "objective": aims, "file": "net.jani2nnet"}
+    path = written(tmp_path, **asked)
+    (tmp_path / "net.nnet").write_text(HIGH, "utf-8")  # it counts up to 9: past 6, then to 8
+    question = read_questions(tmp_path / "counter.jani", path)["q"]
+    assert show_property(question.problem.property) == "never x >= 8 before x = 6"
+    command = ["check", str(tmp_path / "counter.jani"), "--quiet", "--property", str(path)]
+    stored = tmp_path / "result.json"
+    for engine in ((), ("--engine", "predicates"), ("--engine", "explicit")):
+        assert run([*command, *engine, "--json", str(stored)]) == 0, engine
+        out = capsys.readouterr().out
+        assert "proved" in out
+        assert "never x >= 8 before x = 6" in out
+        assert "`accumulate`, `step-reward`, `goal-reward` of the objective say what training" in out
+        assert run(["certify", str(stored)]) == 0
+        assert "before the goal" in capsys.readouterr().out
+    assert run([*command, "--ignore-goal", "--json", str(stored)]) == 1
+    out = capsys.readouterr().out
+    assert "runs go on beyond the goal of the objective, as asked" in out
+    assert "before" not in out.splitlines()[0]
+    assert run(["certify", str(stored), "--quiet"]) == 0
+    (tmp_path / "objective.jani").write_text(json.dumps(aims), "utf-8")
+    path = written(tmp_path, **asked | {"objective": {"file": "objective.jani"}})
+    (tmp_path / "net.nnet").write_text(HIGH, "utf-8")
+    assert run([*command, "--engine", "explicit"]) == 0
+    path = written(tmp_path, reach=REACH, file="net.jani2nnet")
+    assert run([*command, "--ignore-goal"]) == 2
+    assert "--ignore-goal: no question has an objective" in capsys.readouterr().err
+
+
+def test_a_violation_before_the_goal_is_found_and_replayed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    late = {"op": "objective", "goal": {"op": "state-condition", "exp": at_least(9)}}
+    path = written(tmp_path, reach=REACH, objective=late, file="net.jani2nnet")
+    (tmp_path / "net.nnet").write_text(HIGH, "utf-8")
+    stored = tmp_path / "result.json"
+    command = ["check", str(tmp_path / "counter.jani"), "--quiet", "--property", str(path)]
+    for engine in ("predicates", "bmc", "explicit"):
+        assert run([*command, "--engine", engine, "--json", str(stored)]) == 1
+        assert run(["certify", str(stored), "--quiet"]) == 0
+    data = json.loads(stored.read_text("utf-8"))
+    data["property"] = "never x >= 8 before x = 6"
+    stored.write_text(json.dumps(data), "utf-8")
+    assert run(["certify", str(stored), "--quiet"]) == 1
+
+
+def test_predicates_of_the_file_are_used(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = written(
+        tmp_path, reach=REACH, file="net.jani2nnet", predicates=[at_least(3), at_least(6), at_least(8)]
+    )
+    command = ["check", str(tmp_path / "counter.jani"), "--quiet", "--property", str(path)]
+    assert run([*command, "--engine", "predicates", "--fixed"]) == 0
+    out = capsys.readouterr().out
+    assert "3 predicates" in out
+    assert "2 abstract states" in out
+    assert run([*command, "--engine", "predicates", "--fixed", "--predicates", "x >= 8"]) in (0, 3)
+    out = capsys.readouterr().out
+    assert "1 predicate" in out
+    assert "the 3 predicates of the question were replaced" in out
+    assert run([*command, "--engine", "bmc"]) == 0
+    assert "the 3 predicates of the question help `predicates` only" in capsys.readouterr().out
+
+
+def test_choose_goes_with_a_question_that_names_its_policy(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = written(tmp_path, reach=REACH, file="net.jani2nnet")
+    stored = tmp_path / "result.json"
+    command = ["check", str(tmp_path / "counter.jani"), "--quiet", "--property", str(path)]
+    assert run([*command, "--choose", "argmax-applicable", "--json", str(stored)]) == 0
+    assert run(["certify", str(stored), "--quiet"]) == 0
+    capsys.readouterr()
+    stalls = ["check", str(tmp_path / "counter.jani"), "--quiet", "--property", "never stalled"]
+    assert run([*stalls, "--policy", str(tmp_path / "net.jani2nnet"), "--actions", "down,up"]) == 1
+    assert run([*command, "--actions", "down,top"]) == 2  # the question's own policy is wired so
+    assert "`top`" in capsys.readouterr().err
+    path = written(tmp_path, reach=REACH)
+    assert run([*command, "--choose", "argmax-applicable"]) == 2
+    assert "there is no network that could be wired" in capsys.readouterr().err
+    assert run([*command, "--no-policy", "--choose", "argmax"]) == 2
+    assert "there is no policy that --choose could be about" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("asked", "key"),
+    [
+        ({"until": REACH}, "until"),
+        ({"start": {"op": "state-condition", "exp": True, "when": 1}}, "when"),
+        ({"start": {"op": "states-values", "values": [], "weights": []}}, "weights"),
+        ({"start": {"op": "states-values", "values": [{"variables": [], "odds": 1}]}}, "odds"),
+        (
+            {"start": {"op": "states-values", "values": [{"variables": [{"var": "x", "value": 1, "p": 1}]}]}},
+            "p",
+        ),
+        ({"reach": {**REACH, "unless": True}}, "unless"),
+        ({"objective": {"op": "objective", "goal": GOAL, "avoid": REACH}}, "avoid"),
+        ({"objective": {"op": "objective", "goal": {**GOAL, "then": 1}}}, "then"),
+    ],
+)
+def test_a_key_that_would_be_left_out_is_an_error(tmp_path: Path, asked: dict[str, Any], key: str) -> None:
+    path = written(tmp_path, **{"reach": REACH, "file": "net.jani2nnet", **asked})
+    with pytest.raises(SurefootError, match=f"unknown key `{key}`"):
+        read_questions(tmp_path / "counter.jani", path)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"gamma": 0.9},
+        {"input": [{"automaton": None, "name": "x", "scale": 2}]},
+        {"input": [{"automaton": {"name": "a", "index": 0, "kind": 1}, "name": "x"}]},
+        {"elements": [7]},
+    ],
+)
+def test_a_wiring_with_parts_that_mean_nothing_is_an_error(tmp_path: Path, change: dict[str, Any]) -> None:
+    path = written(tmp_path, reach=REACH, file="net.jani2nnet")
+    (tmp_path / "net.jani2nnet").write_text(json.dumps(WIRING | change), "utf-8")
+    with pytest.raises(SurefootError, match=r"unknown key|hidden layers"):
+        read_questions(tmp_path / "counter.jani", path)

@@ -22,7 +22,7 @@ from surefoot.certify.process.claim import about_graph, about_values
 from surefoot.certify.replay import replay, replay_stem
 from surefoot.errors import Unsupported
 from surefoot.problem.problem import Problem
-from surefoot.problem.property import Never, Property, Recurs
+from surefoot.problem.property import Never, NeverBefore, Property, Recurs
 from surefoot.problem.term import Term
 from surefoot.verdict.verdict import (
     Argument,
@@ -162,18 +162,24 @@ def _invariant(
 def _as_a_whole(
     problem: Problem, invariant: Term, inputs: Mapping[str, str], budget: Budget
 ) -> Certificate | str:
-    lemma = replace(problem, property=Never(~invariant))
+    lemma = replace(problem, property=_never_outside(problem, invariant))
     closed = proof_about_runs(lemma, Argument("closed", 1), inputs, budget)
     if isinstance(closed, str):
         return closed
     return proof_about_runs(problem, Argument("induction", 1), inputs, budget, aid=Aid(invariant=closed))
 
 
+def _never_outside(problem: Problem, invariant: Term) -> Never | NeverBefore:
+    """That the runs which the property is about, perhaps only up to a goal, keep a condition."""
+    asked = problem.property
+    return NeverBefore(~invariant, asked.goal) if isinstance(asked, NeverBefore) else Never(~invariant)
+
+
 def _by_parts(
     problem: Problem, invariant: Term, inputs: Mapping[str, str], budget: Budget
 ) -> Certificate | str:
     try:
-        written = canonical(replace(problem, property=Never(~invariant)), inputs)
+        written = canonical(replace(problem, property=_never_outside(problem, invariant)), inputs)
     except Unsupported as why:
         return str(why)
     inside = Aid(inside=["not", written["property"]["condition"]])
@@ -186,7 +192,7 @@ def aided(problem: Problem, holds: Holds, aid: Aid, inputs: Mapping[str, str], b
     if argument is None or not holds.as_asked:
         return Evidence(holds, False)
     others = _other_arguments(problem.property, argument)
-    never = isinstance(problem.property, Never) and problem.property.steps is None
+    never = isinstance(problem.property, Never | NeverBefore) and problem.property.steps is None
     simple = [(argument, True)] if never else []
     first = ""
     for attempt, differing in [(argument, False), *((other, False) for other in others), *simple]:
@@ -305,7 +311,7 @@ def _other_arguments(asked: Property, tried: Argument) -> tuple[Argument, ...]:
         return ()
     whole = tried.steps + 1
     match asked:
-        case Never(_, None):
+        case Never(_, None) | NeverBefore(_, _, None):
             return tuple(Argument("induction", k) for k in sorted({1, 2, whole}) if k <= LONGEST)
         case Recurs() if whole <= LONGEST:
             return (Argument("induction", whole, whole),)

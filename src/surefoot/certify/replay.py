@@ -6,15 +6,16 @@ the trace fails.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from surefoot.errors import InvalidProblem
 from surefoot.problem.environment import Arithmetic, Array, Environment, Kind, Real
-from surefoot.problem.names import location_key
+from surefoot.problem.names import is_about_acting, location_key
 from surefoot.problem.problem import Problem
-from surefoot.problem.property import Eventually, Never, Recurs, Within
+from surefoot.problem.property import Eventually, Never, NeverBefore, Recurs, Within
 from surefoot.problem.semantics import State, conforms, holds, is_initial, may_end, step
-from surefoot.problem.term import Term
+from surefoot.problem.term import FALSE, Term, free_names, substitute
 from surefoot.verdict.recurrence import move_from
 from surefoot.verdict.verdict import Trace
 
@@ -119,6 +120,10 @@ def _violation(problem: Problem, trace: Trace) -> str | None:
             if steps is not None and last > steps:
                 return f"the trace is longer than the {steps} steps asked about"
             return None if holds(problem, trace.states[last], bad) else "the last state is not bad"
+        case NeverBefore(bad, goal, steps):
+            return _before_goal(problem, trace, goal) or _violation(
+                replace(problem, property=Never(_where_it_ends(problem, trace, bad, goal), steps)), trace
+            )
         case Within(good, steps, after):
             for number in range(after, min(last, steps) + 1):
                 if holds(problem, trace.states[number], good):
@@ -134,6 +139,19 @@ def _violation(problem: Problem, trace: Trace) -> str | None:
             )
         case other:
             return f"a trace cannot refute {type(other).__name__} yet"
+
+
+def _before_goal(problem: Problem, trace: Trace, goal: Term) -> str | None:
+    for number, state in enumerate(trace.states[:-1]):
+        if holds(problem, state, goal):
+            return f"state {number} satisfies the goal, before the run is bad"
+    return None
+
+
+def _where_it_ends(problem: Problem, trace: Trace, bad: Term, goal: Term) -> Term:
+    """What is bad in the last state: where that satisfies the goal nobody acts any more."""
+    acting = {name: FALSE for name in free_names(bad) if is_about_acting(name)}
+    return substitute(bad, acting) if acting and holds(problem, trace.states[-1], goal) else bad
 
 
 def _endless(problem: Problem, trace: Trace) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
@@ -13,16 +13,22 @@ from typing import Any
 
 import click
 
+from surefoot.cli.unused import flag, refuse_idle_options
 from surefoot.engines import ENGINES
+from surefoot.engines.predicates import Predicates
 from surefoot.engines.predicates.configurations import CONFIGURATIONS
 from surefoot.engines.protocol import Engine
 from surefoot.engines.statistical.engine import WAYS
 from surefoot.errors import InvalidProblem, did_you_mean
 from surefoot.formats.conditions import read_conditions
-from surefoot.run import PREFERRED
+from surefoot.problem.problem import Problem
+from surefoot.problem.term import Term
+from surefoot.run import PREFERRED, NoEngine, able
 from surefoot.solve import SOLVERS
 from surefoot.solve.protocol import Solver
 from surefoot.solve.recording import Recording
+from surefoot.transform.discretise import discretise
+from surefoot.transform.ending import end_at_goal
 
 
 class Number(click.ParamType):  # type: ignore[type-arg]
@@ -85,11 +91,12 @@ def engine_flags(command: Callable[..., Any], names: Sequence[str] = ()) -> Call
         known = list(SOLVERS) if kind == "Solver" else CHOICES.get(name)
         given: Any = click.Choice(known) if known else TYPES.get(kind)
         users = {n: e for n, e in chosen.items() if name in {f.name for f in fields(e)}}  # type: ignore[arg-type]
-        flag: dict[str, Any] = {"is_flag": True, "default": None} if kind == "bool" else {"type": given}
-        flag |= {"cls": Explained, "users": users}
-        command = click.option(f"--{name.replace('_', '-')}", name, **flag)(command)
-    command = click.option("--dump-queries", type=click.Path(path_type=Path), metavar="DIR",
-                           help="Write every solver question as SMT-LIB and VNN-LIB.")(command)  # fmt: skip
+        made: dict[str, Any] = {"is_flag": True, "default": None} if kind == "bool" else {"type": given}
+        made |= {"cls": Explained, "users": users}
+        command = click.option(flag(name), name, **made)(command)
+    if "solver" in _fields(chosen):
+        where, words = click.Path(path_type=Path), "Write every solver question as SMT-LIB and VNN-LIB."
+        command = click.option("--dump-queries", type=where, metavar="DIR", help=words)(command)
     default = names[0] if names else "all without objection, in turns"
     return click.option("--engine", "engine_name", metavar="NAME", help=f"Default: {default}.")(command)
 
@@ -104,11 +111,64 @@ def build_engines(name: str | None, given: Mapping[str, Any], dump: Path | None)
         raise InvalidProblem(
             f"there is no engine `{name}`", fix=did_you_mean(name, ENGINES), where="--engine"
         )
-    chosen = [ENGINES[name]] if name is not None else list(ENGINES.values())
+    wanted = [*_options(given), *(["solver"] if dump is not None and name is None else [])]
+    chosen = [ENGINES[name]] if name is not None else _having(wanted)
+    if dump is not None and not any("solver" in _fields({"": kind}) for kind in chosen):
+        what = "there is no question to a solver that could be written"
+        raise InvalidProblem(what, fix="leave it out, or name another engine", where="--dump-queries")
     if dump is not None:
         dump.mkdir(parents=True, exist_ok=True)
     solvers = [given["solver"]] if given.get("solver") else PREFERRED
     return [_build(kind, {**given, "solver": solver}, dump) for kind in chosen for solver in solvers]
+
+
+def with_predicates(
+    engines: Sequence[Engine], given: tuple[Term, ...] | None, named: tuple[Term, ...]
+) -> tuple[list[Engine], tuple[str, ...]]:
+    """The engines with the predicates that a question names, unless others are given; and what to tell."""
+    if not named:
+        return list(engines), ()
+    if given is not None:
+        return list(engines), (f"the {len(named)} predicates of the question were replaced by those given",)
+    if not any(isinstance(engine, Predicates) for engine in engines):
+        return list(engines), (f"the {len(named)} predicates of the question help `predicates` only",)
+    return [replace(e, predicates=named) if isinstance(e, Predicates) else e for e in engines], ()
+
+
+def _options(given: Mapping[str, Any]) -> list[str]:
+    """The options of engines among those that are given."""
+    known = _fields(ENGINES)
+    return [name for name, value in given.items() if name in known and value is not None]
+
+
+def _having(options: Sequence[str]) -> list[type[Engine]]:
+    """Who asks for options without naming an engine means those that have them all."""
+    found = [kind for kind in ENGINES.values() if set(options) <= set(_fields({"": kind}))]
+    if not found:
+        flags = " and ".join(map(flag, options))
+        raise InvalidProblem(f"no engine has {flags}", fix="give options of one engine, or name it")
+    return found
+
+
+def refuse_what_is_unused(
+    name: str | None, given: Mapping[str, Any], problems: Mapping[str, Problem], engines: Sequence[Engine]
+) -> None:
+    """Before any work: options without effect, and properties that none of the engines asked for takes."""
+    refuse_idle_options(given, [problem.property for problem in problems.values()])
+    options = _options(given)
+    if name is None and not options:
+        return
+    for asked, problem in problems.items():
+        try:
+            able(end_at_goal(discretise(problem, continuous=True)[0]), engines)
+        except NoEngine as why:
+            if name is not None:
+                raise
+            flags = ", ".join(map(flag, options))
+            what = f"it has no effect on `{asked}`: {why}"
+            raise InvalidProblem(
+                what, fix="leave it out, or ask about other properties", where=flags
+            ) from why
 
 
 def refuse_options_of_others(name: str | None, given: Mapping[str, Any]) -> None:
@@ -121,8 +181,7 @@ def refuse_options_of_others(name: str | None, given: Mapping[str, Any]) -> None
     for option, having in users.items():
         if having and name not in having:
             fix = f"leave it out; it is an option of {', '.join(having)}"
-            where = f"--{option.replace('_', '-')}"
-            raise InvalidProblem(f"engine `{name}` has no such option", fix=fix, where=where)
+            raise InvalidProblem(f"engine `{name}` has no such option", fix=fix, where=flag(option))
 
 
 def _build(kind: type[Engine], given: Mapping[str, Any], dump: Path | None) -> Engine:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
-from functools import partial
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from surefoot.errors import InvalidProblem, SurefootError, did_you_mean
 from surefoot.formats.jani import JaniModel, read_jani
-from surefoot.formats.jani2nnet import read_jani2nnet, wired_to
+from surefoot.formats.jani2nnet import check_layers, read_jani2nnet, wired_to
 from surefoot.formats.loaded_policy import LoadedPolicy
 from surefoot.formats.plaja import Question, read_questions
 from surefoot.formats.policy_file import load_policy
@@ -19,7 +18,7 @@ from surefoot.formats.problem_file.policy import NetworkFile, wired
 from surefoot.formats.wiring import Rewiring, Wiring, sidecar
 from surefoot.problem.environment import Environment
 from surefoot.problem.parse import parse_property
-from surefoot.problem.policy import NeuralPolicy
+from surefoot.problem.policy import NeuralPolicy, Policy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import STEPS, Expected, Probability, Property
 from surefoot.problem.show import show
@@ -28,44 +27,74 @@ from surefoot.verdict.questions import in_words
 from surefoot.verdict.words import counted, region
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """How the properties of a model are asked about: its network and wiring, or nobody; runs beyond goals."""
+
+    network: Path | None
+    wiring: Wiring | Rewiring | None
+    output: str | None
+    alone: bool  # without any policy: the environment is asked about
+    beyond: bool  # runs go on where an objective is reached
+    normalise: bool = False  # divide probabilities by their sum
+
+    @property
+    def rewires(self) -> bool:
+        return self.wiring is not None or self.output is not None
+
+    def read_questions(
+        self,
+        path: Path,
+        questions: Path | None,
+        constants: Mapping[str, str],
+        wanted: Sequence[str] | None = None,
+    ) -> dict[str, Question]:
+        """PlaJA's questions of a model, or of a file about it."""
+        goal, normalise = not self.beyond, self.normalise
+        return read_questions(path, questions, constants, wanted, goal=goal, normalise=normalise)
+
+
 def jani_problems(
-    path: Path,
-    asked: tuple[str, ...],
-    constants: Mapping[str, str],
-    settings: Mapping[str, Any],
-    wiring: Wiring | Rewiring | None,
-    read: list[Path],
-    *,
-    normalise: bool = False,
-) -> dict[str, Problem]:
-    """One problem for each property that is asked, or for all of the file; `read` collects further files."""
-    model = read_jani(path, constants, normalise=normalise)
-    reading = partial(read_questions, path, constants=constants, normalise=normalise)
-    questions = _own_questions(model, asked, reading)
+    path: Path, asked: tuple[str, ...], constants: Mapping[str, str], how: Asked, read: list[Path]
+) -> tuple[dict[str, Problem], dict[str, tuple[Term, ...]]]:
+    """One problem for each property that is asked, or for all of the file; and predicates that they name.
+
+    `read` collects further files.
+    """
+    model = read_jani(path, constants, normalise=how.normalise)
+    own = [name for name in asked if not _is_file(name)]
+    questions = how.read_questions(path, None, constants, own if asked else None)
     for text in asked:
         if _is_file(text):
-            questions |= _questions(text, reading)
-    plain = [name for name in asked if name not in questions and not _is_file(name)]
+            questions |= _questions(path, text, constants, how)
+    if how.beyond and not any(question.goal is not None for question in questions.values()):
+        what = "no question has an objective with a goal beyond which runs could go on"
+        raise InvalidProblem(what, fix="leave it out", where="--ignore-goal")
+    plain = [name for name in own if name not in questions]
     properties = {n: _property(model, n, path) for n in plain} if asked else _all(model, path, questions)
     if wanted := _rewards_of(properties.values()) - _rewards_in(model.environment):
-        model = read_jani(path, constants, rewards=sorted(wanted), normalise=normalise)
-    policy = _policy(model, settings["policy"], wiring, settings["output"], read)
+        model = read_jani(path, constants, rewards=sorted(wanted), normalise=how.normalise)
+    bare = bool(properties) or any(q.wiring is None for q in questions.values())
+    policy = _policy(model, how, read) if how.network is not None or (how.rewires and bare) else None
     problems = {
         name: Problem(f"{model.name}/{name}", model.environment, policy, question)
         for name, question in properties.items()
     }
     for name, question in questions.items():
         read += [file for file in question.files if file != path]
-        problems[name] = question.problem if policy is None else replace(question.problem, policy=policy)
-    return problems
+        problems[name] = replace(question.problem, policy=policy or _own_policy(model, question, how, read))
+        if problems[name].policy is None and not how.alone:
+            what = f"the question `{name}` names no policy"
+            fix = "give one with --policy, or ask about the environment alone: --no-policy"
+            raise InvalidProblem(what, fix=fix, where=str(path))
+    return problems, {name: question.predicates for name, question in questions.items()}
 
 
-def _own_questions(
-    model: JaniModel, asked: tuple[str, ...], reading: Callable[..., dict[str, Question]]
-) -> dict[str, Question]:
-    """Those properties that have starts or a policy of their own, by name."""
-    wanted = set(model.refused) & set(asked) if asked else set(model.refused)
-    return reading(wanted=wanted) if wanted else {}
+def _own_policy(model: JaniModel, question: Question, how: Asked, read: list[Path]) -> Policy | None:
+    """The policy that a question names, with what the command line changes of its wiring."""
+    if question.wiring is None or not how.rewires:
+        return question.problem.policy
+    return _policy(model, replace(how, network=question.wiring), read)
 
 
 def _rewards_of(asked: Iterable[Property]) -> set[str]:
@@ -89,10 +118,10 @@ def _is_file(asked: str) -> bool:
     return asked.partition("#")[0].endswith(".jani")
 
 
-def _questions(asked: str, reading: Callable[..., dict[str, Question]]) -> dict[str, Question]:
+def _questions(path: Path, asked: str, constants: Mapping[str, str], how: Asked) -> dict[str, Question]:
     """PlaJA's questions in `FILE.jani`, or the one called `FILE.jani#NAME`, each by that text."""
     file, _, wanted = asked.partition("#")
-    found = reading(questions=Path(file))
+    found = how.read_questions(path, Path(file), constants)
     if wanted and wanted not in found:
         raise InvalidProblem(f"there is no question `{wanted}`", fix=did_you_mean(wanted, found), where=file)
     if not found:
@@ -135,7 +164,7 @@ def _all(model: JaniModel, path: Path, questions: Mapping[str, Question]) -> Map
     if not model.properties and not questions:
         fix = 'ask with --property, for example "Pmax=? [ F x = 3 ]"'
         raise InvalidProblem("the model has no property", fix=fix, where=f"{path}:/properties")
-    return model.properties
+    return {name: asked for name, asked in model.properties.items() if name not in questions}
 
 
 def _property(model: JaniModel, asked: str, path: Path) -> Property:
@@ -158,23 +187,15 @@ def _property(model: JaniModel, asked: str, path: Path) -> Property:
         raise error.at("--property") from None
 
 
-def _policy(
-    model: JaniModel,
-    network: Path | None,
-    wiring: Wiring | Rewiring | None,
-    output: str | None,
-    read: list[Path],
-) -> NeuralPolicy | None:
+def _policy(model: JaniModel, how: Asked, read: list[Path]) -> NeuralPolicy:
+    network = how.network
     if network is None:
-        if wiring is not None or output is not None:
-            what = "there is no network that could be wired"
-            raise InvalidProblem(what, fix="give one with --policy")
-        return None
+        raise InvalidProblem("there is no network that could be wired", fix="give one with --policy")
     read.append(network)
-    whole, changes = (None, wiring) if isinstance(wiring, Rewiring) else (wiring, None)
-    file = NetworkFile(network, whole, output, changes)
-    if network.suffix == ".jani2nnet":
-        described = read_jani2nnet(network)
+    whole, changes = (None, how.wiring) if isinstance(how.wiring, Rewiring) else (how.wiring, None)
+    file = NetworkFile(network, whole, how.output, changes)
+    described = read_jani2nnet(network) if network.suffix == ".jani2nnet" else None
+    if described is not None:
         file = replace(file, path=network.parent / described.network)
         read.append(file.path)
         if whole is None:
@@ -186,7 +207,13 @@ def _policy(
     def load(path: Path, chosen: str | None) -> LoadedPolicy:
         if file.wiring is None:
             read.append(sidecar(path))
-        return load_policy(path, output=chosen)
+        loaded = load_policy(path, output=chosen)
+        if described is not None:
+            try:
+                check_layers(described, loaded.network)
+            except InvalidProblem as error:
+                raise error.at(str(network)) from None
+        return loaded
 
     declared = Declarations(model.constants, model.environment.variables, (), ())
     return wired(file, declared, load)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import runpy
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from traceback import walk_tb
 from typing import Any
@@ -26,6 +26,7 @@ from surefoot.formats.wiring import (
     wiring_from_options,
 )
 from surefoot.problem.problem import Problem
+from surefoot.problem.term import Term
 from surefoot.problem.validate.distribution import normalise_probabilities
 from surefoot.studies import STUDIES
 from surefoot.transform.discretise import in_time
@@ -38,6 +39,7 @@ class Loaded:
     problems: Mapping[str, Problem]
     inputs: Mapping[str, str]  # path -> sha256
     source: Mapping[str, object]
+    predicates: Mapping[str, tuple[Term, ...]] = field(default_factory=dict)  # that a question names
 
 
 normalise_flag = click.option(
@@ -75,12 +77,26 @@ def model_flags(command: Callable[..., Any]) -> Callable[..., Any]:
             ),
             normalise_flag,
             click.option(
+                "--no-policy", is_flag=True, help="Ask about the environment alone: whatever it can do."
+            ),
+            click.option(
+                "--ignore-goal",
+                is_flag=True,
+                help="Of PlaJA's questions: runs go on where the objective is reached.",
+            ),
+            click.option(
                 "--trust-python", is_flag=True, help="Run MODEL as Python code that builds the problem."
             ),
         )
     ):
         command = option(command)
     return command
+
+
+def flag_of(name: str) -> str:
+    """How an option of `model_flags` is written."""
+    said = {"properties": "property", "constants": "const"}
+    return f"--{said.get(name, name).replace('_', '-')}"
 
 
 def time_flags(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -120,8 +136,14 @@ def load_model(
     normalize: Path | None = None,
     normalise: bool = False,
     trust_python: bool = False,
+    no_policy: bool = False,
+    ignore_goal: bool = False,
+    bare: bool = False,
 ) -> Loaded:
-    """Read a problem file or JANI model, or run trusted Python; every file that was read is hashed."""
+    """Read a problem file or JANI model, or run trusted Python; every file that was read is hashed.
+
+    `bare`: only the environment matters to the caller, so that a question may lack its policy.
+    """
     if not model.suffix and not model.exists():
         fix = f"check the path; if a problem of a study is meant, {did_you_mean(model.parts[0], STUDIES)}"
         raise InvalidProblem(NO_SUCH_FILE, fix=fix, where=str(model))
@@ -134,16 +156,29 @@ def load_model(
         "output": output,
         "normalize": normalize,
     }
+    if no_policy and (given := next((k for k, v in settings.items() if v is not None), None)):
+        what = f"there is no policy that --{given} could be about"
+        raise InvalidProblem(what, fix="leave one of them out", where="--no-policy")
+    if ignore_goal and model.suffix != ".jani":
+        what = "only questions of PlaJA about a JANI model have an objective"
+        raise InvalidProblem(what, fix="leave it out", where="--ignore-goal")
+    predicates: Mapping[str, tuple[Term, ...]] = {}
     if model.suffix == ".py":
-        problems = _python_problems(model, trust_python, {k: v for k, v in settings.items() if v is not None})
+        told = {k: v for k, v in (*settings.items(), ("const", constants or None)) if v is not None}
+        problems = _python_problems(model, trust_python, told)
         if properties:
             problems = {name: _named(problems, name, model) for name in properties}
         if normalise:
             problems = {name: _normalised(problem) for name, problem in problems.items()}
         read = [model]
-    elif model.suffix in (".toml", ".jani"):
-        read_from = _file_problems if model.suffix == ".toml" else _jani_problems
-        problems, read = read_from(model, properties, constants, settings, normalise)
+    elif model.suffix == ".toml":
+        problems, read = _file_problems(model, properties, constants, settings, normalise)
+    elif model.suffix == ".jani":
+        from surefoot.cli.jani_model import Asked, jani_problems
+
+        read = [model]
+        how = Asked(policy, _wiring(settings, read), output, no_policy or bare, ignore_goal, normalise)
+        problems, predicates = jani_problems(model, properties, given_constants(constants), how, read)
     else:
         fix = "give a problem file (.toml), a JANI model (.jani), or a Python file with --trust-python"
         raise Unsupported(
@@ -151,8 +186,11 @@ def load_model(
         )
     source = {"kind": "model", "model": str(model), "constants": list(constants)}
     source |= {k: str(v) for k, v in settings.items() if v is not None}
-    source |= {"normalise": "yes"} if normalise else {}
-    return Loaded(problems, {str(p): sha256(p) for p in dict.fromkeys(read)}, source)
+    flags = {"no_policy": no_policy, "ignore_goal": ignore_goal, "normalise": normalise}
+    source |= {name: "yes" for name, given in flags.items() if given}
+    if no_policy:
+        problems = {name: replace(problem, policy=None) for name, problem in problems.items()}
+    return Loaded(problems, {str(p): sha256(p) for p in dict.fromkeys(read)}, source, predicates)
 
 
 def load_source(source: Mapping[str, Any], *, trust_python: bool = False) -> Loaded:
@@ -188,7 +226,7 @@ def _loaded_again(source: Mapping[str, Any], trust_python: bool) -> Loaded:
             given: dict[str, Any] = {k: Path(said[k]) for k in ("policy", "normalize") if k in said}
             given |= {k: str(said[k]) for k in ("observe", "actions", "choose", "output") if k in said}
             given["constants"] = tuple(str(c) for c in source.get("constants", ()))
-            given["normalise"] = said.get("normalise") == "yes"
+            given |= {k: said.get(k) == "yes" for k in ("no_policy", "ignore_goal", "normalise")}
             given["properties"] = (said["property"],) if "property" in said else ()
             return load_model(Path(model), trust_python=trust_python, **given)
         case _:
@@ -222,21 +260,6 @@ def _file_problems(
     if not properties:
         return read_problems(model, **options), read
     return {text: read_problem(model, property=text, **options) for text in properties}, read
-
-
-def _jani_problems(
-    model: Path,
-    properties: tuple[str, ...],
-    constants: tuple[str, ...],
-    settings: Mapping[str, Any],
-    normalise: bool,
-) -> tuple[dict[str, Problem], list[Path]]:
-    from surefoot.cli.jani_model import jani_problems
-
-    read = [model]
-    wiring = _wiring(settings, read)
-    given = given_constants(constants)
-    return jani_problems(model, properties, given, settings, wiring, read, normalise=normalise), read
 
 
 def _wiring(settings: Mapping[str, Any], read: list[Path]) -> Wiring | Rewiring | None:

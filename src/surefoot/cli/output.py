@@ -44,6 +44,14 @@ def positive(_: click.Context, option: click.Parameter, seconds: float) -> float
     return seconds
 
 
+ENDINGS = {  # of the files that an option writes
+    "--json": (".json",),
+    "--report": (".html", ".htm"),
+    "--certificate": (".json", ".json.gz", ".gz"),
+    "--plot": (".svg",),
+    "--svg": (".svg",),
+    "--png": (".png",),
+}
 WORST_FIRST = (130, 4, 1, 3, 0)
 
 
@@ -118,6 +126,10 @@ def check_writable(json_path: str | None, inputs: Sequence[Path], option: str = 
     if json_path is None or json_path == "-":
         return
     target = Path(json_path)
+    endings = ENDINGS.get(option, ())
+    if endings and not target.is_dir() and not target.name.endswith(endings):
+        what = f"`{json_path}` does not end in {' or '.join(endings)}"
+        raise InvalidProblem(what, fix="nothing else is written: choose such a name", where=option)
     if target.is_dir():
         raise InvalidProblem(f"`{json_path}` is a folder", fix="give the name of a file", where=option)
     if not target.parent.is_dir():

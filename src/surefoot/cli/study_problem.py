@@ -8,7 +8,7 @@ from inspect import signature
 from pathlib import Path
 from typing import Any
 
-from surefoot.cli.model import Loaded
+from surefoot.cli.model import Loaded, flag_of
 from surefoot.cli.output import sha256
 from surefoot.errors import InvalidProblem, did_you_mean
 from surefoot.formats.policy_file import load_policy
@@ -21,6 +21,16 @@ from surefoot.studies.load import load_study
 def names_study(model: str) -> bool:
     """Is this `STUDY/PROBLEM`, and not a file?"""
     return model.partition("/")[0] in STUDIES and not Path(model).exists()
+
+
+def of_study(model: str, wiring: Mapping[str, Any]) -> Loaded:
+    """The problem that is meant; what else says how a model is read is refused."""
+    taken = ("policy", "constants", "output")
+    for name, given in wiring.items():
+        if given and name not in taken:
+            fix = "leave it out, or write the problem as a file"
+            raise InvalidProblem("a problem of a study does not take it", fix=fix, where=flag_of(name))
+    return load_study_problem(model, **{name: wiring[name] for name in taken})
 
 
 def load_study_problem(
@@ -46,6 +56,8 @@ def load_study_problem(
         given.append(load_policy(policy, output=output).network)
         inputs[str(policy)] = sha256(policy)
         source |= {"policy": str(policy)} | ({} if output is None else {"output": output})
+    elif output is not None:
+        raise InvalidProblem(f"`{model}` has its own policy", fix="leave it out", where="--output")
     elif policy is not None:
         raise InvalidProblem(f"`{model}` has its own policy", fix="leave --policy out")
     problem = known[wanted](*given, **_parameters(known[wanted], constants, model))

@@ -12,6 +12,7 @@ from surefoot.formats.inert.file import read_bytes
 from surefoot.formats.jani import JaniModel
 from surefoot.formats.wiring import Wiring as ModelWiring
 from surefoot.problem.names import location_key
+from surefoot.problem.network import Affine, Network
 from surefoot.problem.policy import Choose
 from surefoot.problem.term import Const, Term, Var
 
@@ -72,11 +73,24 @@ def wired_to(model: JaniModel, wiring: Wiring) -> ModelWiring:
     return ModelWiring(observe, wiring.outputs, choose)
 
 
+def check_layers(wiring: Wiring, network: Network) -> None:
+    """The sizes of hidden layers that the file states are those of the network."""
+    sizes = [node.bias.size for node in network.nodes if isinstance(node, Affine)][:-1]
+    stated = list(wiring.hidden)
+    if stated and stated != sizes[-len(stated) :]:
+        what = f"`elements` says that the hidden layers have {stated} neurons, in the network it is {sizes}"
+        raise InvalidProblem(what, fix="name the network that is meant", where="elements")
+
+
 def _observed(model: JaniModel, entry: WiredInput, where: str) -> Term:
     components = model.environment.components
     owner = entry.automaton
     if owner is not None and owner.index >= len(components):
         raise InvalidProblem(f"the model has {len(components)} automata", where=f"{where}.automaton.index")
+    found = "" if owner is None else components[owner.index].name
+    if owner is not None and found != owner.name and not found.startswith(f"{owner.name}_"):
+        what = f"automaton {owner.index} of the model is `{found}`, not `{owner.name}`"
+        raise InvalidProblem(what, fix="give the index of the one that is meant", where=f"{where}.automaton")
     if entry.name is None:
         component = components[owner.index if owner else 0]
         return Var(location_key(component.name)) if len(component.locations) > 1 else Const(0)
@@ -99,6 +113,7 @@ def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _wiring(fields: Any) -> Wiring:
     if not isinstance(fields, dict):
         raise InvalidProblem("an object expected")
+    _check_keys(fields, ("file", "input", "output", "elements", "filter"), "")
     inputs = [_input(entry, f"input[{i}]") for i, entry in enumerate(_list(fields, "input"))]
     outputs = [_output(entry, f"output[{i}]") for i, entry in enumerate(_list(fields, "output"))]
     if len(set(inputs)) != len(inputs):
@@ -117,6 +132,13 @@ def _wiring(fields: Any) -> Wiring:
     return Wiring(file, tuple(inputs), tuple(outputs), tuple(hidden), filtered)
 
 
+def _check_keys(table: dict[str, Any], known: tuple[str, ...], where: str) -> None:
+    """Nothing is passed over; `x-…` keys, `comment` and `metadata` tell nothing."""
+    for key in table:
+        if key not in (*known, "comment", "metadata") and not key.startswith("x-"):
+            raise InvalidProblem(f"unknown key `{key}`", fix=did_you_mean(key, known), where=where)
+
+
 def _list(fields: dict[str, Any], key: str) -> list[Any]:
     entries = fields.get(key)
     if not isinstance(entries, list) or not entries:
@@ -129,6 +151,7 @@ def _input(entry: Any, where: str) -> WiredInput:
     name = entry.get("name") if isinstance(entry, dict) else None
     if not isinstance(name, str) or not name:
         raise InvalidProblem('an object with a "name" expected', where=where)
+    _check_keys(entry, ("name", "automaton", "index"), where)
     if "automaton" not in entry:
         return WiredInput(None, _automaton(entry, where))
     owner = entry["automaton"]
@@ -140,6 +163,7 @@ def _automaton(entry: Any, where: str) -> Automaton:
     name = entry.get("name") if isinstance(entry, dict) else None
     if not isinstance(name, str) or not name:
         raise InvalidProblem("an automaton with name and index expected", where=where)
+    _check_keys(entry, ("name", "index"), where)
     return Automaton(name, _index(entry, where))
 
 

@@ -46,5 +46,10 @@ def location_key(component: str) -> str:
     return f"@{component}"
 
 
+def is_about_acting(name: str) -> bool:
+    """Does it say what the policy picks, or whether anything can be picked?"""
+    return name in (STALLED, DEADLOCKED) or chosen_action(name) is not None
+
+
 def is_reserved(name: str) -> bool:
     return name in (STALLED, DEADLOCKED) or any(p.match(name) for p in (_OUTPUT, _CHOSEN, _AT))

@@ -32,6 +32,22 @@ class Never:
 
 
 @dataclass(frozen=True, slots=True)
+class NeverBefore:
+    """No run satisfies `bad` in a state before which no state satisfied `goal`: goal states end the run.
+
+    A state that is both counts as bad. In a goal state nobody acts any more: `chosen(…)`, `stalled` and
+    `deadlocked` are false there. `goal` is about variables and locations.
+    """
+
+    bad: Term
+    goal: Term
+    steps: int | None = None
+
+    def __post_init__(self) -> None:
+        settle(self, bad=term, goal=term, steps=optional(whole_number))
+
+
+@dataclass(frozen=True, slots=True)
 class Eventually:
     """Every run reaches a state that satisfies `good`. A finite run that ends without one violates it."""
 
@@ -171,9 +187,9 @@ def _values(data: Expected) -> tuple[object, ...]:
     return tuple(getattr(data, field.name) for field in fields(data))
 
 
-Property: TypeAlias = Never | Eventually | Recurs | Within | Probability | Expected
+Property: TypeAlias = Never | NeverBefore | Eventually | Recurs | Within | Probability | Expected
 take_property = one_of(
-    *(Never, Eventually, Recurs, Within, Probability, Expected),
+    *(Never, NeverBefore, Eventually, Recurs, Within, Probability, Expected),
     fix="give Never(condition), Eventually(condition), … or parse_property(text)",
     str='write parse_property("never x > 5")',
 )

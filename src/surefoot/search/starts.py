@@ -27,6 +27,7 @@ from surefoot.problem.term import TRUE, Apply, Const, Op, Term, Var, conjunction
 from surefoot.problem.validate import validate
 from surefoot.search import Asking
 from surefoot.transform.discretise import discretise
+from surefoot.transform.ending import end_at_goal
 from surefoot.transform.obligations import starting_in
 from surefoot.verdict.artifact import SafeStarts, StartGroup
 from surefoot.verdict.verdict import (
@@ -57,7 +58,7 @@ def find_safe_starts(problem: Problem, asking: Asking, parts: int = 32, by_table
         what = "starts are sorted by a property that holds or not, and this one asks for a number"
         raise Unsupported(what, fix="ask `never BAD`; `surefoot check` gives the number of every start")
     executed, _ = discretise(problem)
-    if by_table and objection(executed) is None:
+    if by_table and objection(end_at_goal(executed)) is None:
         try:
             return _tabulated(problem, executed, asking)
         except (OutOfTime, Unsupported):  # then it is split
@@ -67,7 +68,7 @@ def find_safe_starts(problem: Problem, asking: Asking, parts: int = 32, by_table
 
 def _tabulated(problem: Problem, executed: Problem, asking: Asking) -> Result:
     try:
-        found = sorted_starts(executed, asking.budget)
+        found = sorted_starts(end_at_goal(executed), asking.budget)
     except KeyboardInterrupt:
         nothing = Unknown(Reason.INTERRUPTED, "stopped by the user before any start was decided")
         left = SafeStarts(None, (StartGroup(TRUE, nothing, False, None),), INTERRUPTED)

@@ -18,7 +18,7 @@ from typing import Literal, TypeAlias
 from surefoot.errors import InvalidProblem, Unsupported, did_you_mean
 from surefoot.problem.parse import parse_term
 from surefoot.problem.problem import Problem
-from surefoot.problem.property import Never
+from surefoot.problem.property import Never, NeverBefore
 from surefoot.problem.show import show
 from surefoot.problem.term import (
     Apply,
@@ -57,9 +57,11 @@ class Tighten:
         """The problem for one value of the parameter."""
         if self.of_inputs:
             return restrict(problem, self.spans(problem, value))
-        steps = problem.property.steps if isinstance(problem.property, Never) else None
+        steps = problem.property.steps if isinstance(problem.property, Never | NeverBefore) else None
+        goal = problem.property.goal if isinstance(problem.property, NeverBefore) else None
         broken = disjunction(tuple(_compared(t, OPPOSITE[self.relation], value) for t in self.terms))
-        return replace(problem, property=Never(broken, steps))
+        asked = Never(broken, steps) if goal is None else NeverBefore(broken, goal, steps)
+        return replace(problem, property=asked)
 
     def spans(self, problem: Problem, value: Fraction) -> dict[str, Span]:
         """The bounds of each variable for one value of the parameter."""

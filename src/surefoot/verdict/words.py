@@ -10,7 +10,7 @@ from surefoot.problem.environment import Array, Bool, Choice, Environment, Int, 
 from surefoot.problem.parse.number import show_number
 from surefoot.problem.policy import NeuralPolicy
 from surefoot.problem.problem import Problem
-from surefoot.problem.property import Eventually, Never, Property, Recurs, Within
+from surefoot.problem.property import Eventually, Never, NeverBefore, Property, Recurs, Within
 from surefoot.problem.show import show, show_property
 from surefoot.problem.term import TRUE, Term
 from surefoot.problem.window import windows_of
@@ -75,6 +75,10 @@ def claim(asked: Property, up_to: int | None = None) -> str:
             within = up_to if steps is None else steps if up_to is None else min(steps, up_to)
             far = "" if within is None else f" within {within} steps"
             return f"no run reaches `{_short(bad)}`{far}"
+        case NeverBefore(bad, _, 0):
+            return claim(Never(bad, 0))
+        case NeverBefore(bad, goal, steps):
+            return f"{claim(Never(bad, steps), up_to)} before it reaches `{_short(goal)}`"
         case Eventually(good):
             return f"every run comes to `{_short(good)}`{limit}"
         case Recurs(good):

@@ -24,7 +24,7 @@ from surefoot.problem.meaning.decision import action_names, action_of
 from surefoot.problem.meaning.transition import Transition, joint
 from surefoot.problem.names import is_reserved, location_key, output_index
 from surefoot.problem.problem import Problem
-from surefoot.problem.property import Eventually, Never, Property, Recurs, Within
+from surefoot.problem.property import Eventually, Never, NeverBefore, Property, Recurs, Within
 from surefoot.problem.show import show
 from surefoot.problem.term import (
     FALSE,
@@ -185,6 +185,9 @@ def _property(asked: Property, names: Scope, kinds: Kinds) -> dict[str, Any]:
         case Never(bad, steps):
             bound = {} if steps is None else {"steps": steps}
             return {"kind": "never", "condition": condition(bad), **bound}
+        case NeverBefore(bad, goal, steps):
+            bound = {} if steps is None else {"steps": steps}
+            return {"kind": "never", "condition": condition(bad), **bound, "before": condition(goal)}
         case Within(good, steps, after):
             return {"kind": "within", "condition": condition(good), "steps": steps, "after": after}
         case Eventually(good):

@@ -30,7 +30,17 @@ from surefoot.problem.meaning.decision import action_names
 from surefoot.problem.names import DEADLOCKED, STALLED, chosen_action, location_parts, output_index
 from surefoot.problem.policy import Choose, Policy
 from surefoot.problem.problem import Problem
-from surefoot.problem.property import STEPS, Bound, Eventually, Expected, Never, Probability, Recurs, Within
+from surefoot.problem.property import (
+    STEPS,
+    Bound,
+    Eventually,
+    Expected,
+    Never,
+    NeverBefore,
+    Probability,
+    Recurs,
+    Within,
+)
 from surefoot.problem.term import Apply, Const, Op, Term, Var
 
 _ELEMENTARY = (Op.SQRT, Op.EXP, Op.LOG, Op.SIN, Op.COS, Op.TAN, Op.ASIN, Op.ACOS, Op.ATAN, Op.TANH)
@@ -154,6 +164,9 @@ def _property(problem: Problem) -> dict[str, Any]:
             }
         case Never(bad, steps):
             return {"kind": "never", "condition": tree(bad, asked=True), "steps": steps, "after": 0}
+        case NeverBefore(bad, goal, steps):
+            ends = {"before": tree(goal, asked=True)}
+            return {"kind": "never", "condition": tree(bad, asked=True), "steps": steps, "after": 0, **ends}
         case Eventually(good):
             return {"kind": "eventually", "condition": tree(good, asked=True), "steps": None, "after": 0}
         case Recurs(good):

@@ -17,6 +17,7 @@ from surefoot.cli.model import Loaded, load_source
 from surefoot.cli.output import positive, sha256
 from surefoot.cli.search_evidence import Evidence, is_about, moved, unrefuted
 from surefoot.cli.stored_json import read_json
+from surefoot.cli.unused import refuse_given
 from surefoot.errors import InvalidProblem
 from surefoot.formats.barrier_file import is_foreign
 from surefoot.formats.result_json import StoredResult, from_json
@@ -61,6 +62,8 @@ def certify(
         from surefoot.cli.commands.shield.foreign_words import certify_foreign
 
         return certify_foreign(result, problem, timeout, seed, json_path, certificate, quiet, trust_python)
+    others = {"--timeout": "timeout", "--seed": "seed", "--json": "json_path", "--certificate": "certificate"}
+    refuse_given(others, "without --problem: it is about somebody else's barriers")
     data = read_json(result)
     if is_foreign(data):
         fix = "say what they are about: --problem MODEL"

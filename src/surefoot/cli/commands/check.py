@@ -10,17 +10,24 @@ from typing import Any
 
 import click
 
-from surefoot.cli.engine_options import build_engines, engine_flags, refuse_options_of_others
+from surefoot.cli.engine_options import (
+    build_engines,
+    engine_flags,
+    refuse_options_of_others,
+    refuse_what_is_unused,
+    with_predicates,
+)
 from surefoot.cli.graph_file import check_graph, splits_wanted, with_splits_tried, write_graph
-from surefoot.cli.model import Loaded, load_model, model_flags, time_flags, timed
+from surefoot.cli.model import load_model, model_flags, time_flags, timed
 from surefoot.cli.output import check_distinct, check_writable, positive, write, write_certificate
 from surefoot.cli.progress import progress
-from surefoot.cli.stored_invariant import read_invariant
-from surefoot.cli.study_problem import load_study_problem, names_study
+from surefoot.cli.stored_json import read_invariant
+from surefoot.cli.study_problem import names_study, of_study
 from surefoot.cli.study_training import simulate
+from surefoot.cli.unused import refuse_given
 from surefoot.engines.protocol import Engine
 from surefoot.errors import InvalidProblem
-from surefoot.problem.policy import RANDOM
+from surefoot.problem.policy import RANDOM, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Probability
 from surefoot.run import NoEngine, unanswered, verify
@@ -99,6 +106,8 @@ def check(
     check_writable(json_path, [model])
     check_writable(report, [model], "--report")
     check_distinct({"--json": json_path, "--report": report, "--certificate": certificate, "--graph": graph})
+    if splits is not None and graph is None and report is None and json_path is None:
+        refuse_given({"--splits": "splits"}, "without --graph, --report or --json, which show them")
     if abstract is not None and assume_invariant is not None:
         raise InvalidProblem("--abstract and --assume-invariant do not go together", fix="give one of them")
     wiring = {name: options.pop(name) for name in MODEL_OPTIONS}
@@ -110,10 +119,17 @@ def check(
         if given is not None and len(loaded.problems) > 1:
             fix = "name one with --property"
             raise InvalidProblem(f"a {what} is about one property", fix=fix, where=option)
-    refuse_options_of_others(engine_name, options)
-    engines = build_engines(engine_name, options, dump_queries)
-    if engine_name == "statistical" and options.get("uniform"):
+    refuse_options_of_others("predicates" if graph or splits is not None else engine_name, options)
+    if engine_name not in (None, "predicates"):
+        refuse_given({"--graph": "graph", "--splits": "splits"}, f"on `{engine_name}`: of `predicates` only")
+    shown = "predicates" if engine_name is None and (graph is not None or splits is not None) else engine_name
+    built = build_engines(shown, options, dump_queries)
+    if options.get("uniform"):
         loaded = replace(loaded, problems={n: at_random(p) for n, p in loaded.problems.items()})
+    if abstract is not None:
+        _refuse_to_abstract(loaded.problems)
+    if abstract is None and assume_invariant is None:
+        refuse_what_is_unused(shown, options, loaded.problems, built)
     results: list[tuple[Problem, Result]] = []
     with progress(quiet) as tell:
         for number, (name, problem) in enumerate(loaded.problems.items()):
@@ -121,13 +137,15 @@ def check(
             share = started.remaining() / (len(loaded.problems) - number)
             source = {**loaded.source, "property": name}
             budget = Budget(share, seed, tell)
-            named = engine_name is not None or options.get("solver") is not None
+            named = shown is not None or options.get("solver") is not None
+            engines, told = with_predicates(built, options.get("predicates"), loaded.predicates.get(name, ()))
             if abstract is not None or assume_invariant is not None:
                 asking = Asking(engines, budget, loaded.inputs, source)
                 result = verify_indirectly(problem, abstract, assume_invariant, asking)
             else:
                 result = verify_first(problem, engines, budget, loaded.inputs, source, named=named)
             result = with_splits_tried(problem, result, engines, splits_wanted(splits, report, graph), budget)
+            result = replace(result, notes=(*result.notes, *told))
             results.append((problem, _looked_for(study, problem, result) if study else result))
             if interrupted(result):
                 break
@@ -142,13 +160,15 @@ def check(
     return write(results, json_path, quiet, report)
 
 
-def of_study(model: str, wiring: Mapping[str, Any]) -> Loaded:
-    taken = ("policy", "constants", "output")
-    for name, given in wiring.items():
-        if given and name not in taken:
-            fix = "leave it out, or write the problem as a file"
-            raise InvalidProblem(f"a problem of a study takes no `{name}`", fix=fix)
-    return load_study_problem(model, **{name: wiring[name] for name in taken})
+def _refuse_to_abstract(problems: Mapping[str, Problem]) -> None:
+    """Fewer inputs than a network has, for a proof."""
+    for name, problem in problems.items():
+        if not isinstance(problem.policy, NeuralPolicy):
+            what = f"it has no effect on `{name}`: its policy is no network"
+            raise InvalidProblem(what, fix="leave it out", where="--abstract")
+        if isinstance(problem.property, Probability | Expected):
+            what = f"it has no effect on `{name}`: a number is asked for, not a proof"
+            raise InvalidProblem(what, fix="leave it out", where="--abstract")
 
 
 def _looked_for(study: str, problem: Problem, result: Result) -> Result:
@@ -214,4 +234,6 @@ MODEL_OPTIONS = (
     "normalize",
     "normalise",
     "trust_python",
+    "no_policy",
+    "ignore_goal",
 )

@@ -11,6 +11,7 @@ import click
 from surefoot.cli.model import load_model, normalise_flag
 from surefoot.cli.output import check_writable, write_file
 from surefoot.cli.study_problem import load_study_problem, names_study
+from surefoot.cli.unused import refuse_given
 from surefoot.errors import InvalidProblem
 from surefoot.formats.jani import write_jani
 from surefoot.transform.discretise import discretise
@@ -55,12 +56,12 @@ def export(
         raise InvalidProblem(f"`{file}` does not end in .jani", fix="only JANI is written", where="FILE")
     check_writable(str(file), [model], "FILE")
     if names_study(str(model)):
-        if normalise:
-            raise InvalidProblem("a problem of a study takes no `normalise`", fix="leave it out")
+        studies = {"--property": "properties", "--normalise": "normalise"}
+        refuse_given(studies, "on a problem of a study: it has one property, with its own probabilities")
         loaded = load_study_problem(str(model), constants=constants)
     else:
-        asked_for: dict[str, Any] = {"properties": properties, "constants": constants, "normalise": normalise}
-        loaded = load_model(model, trust_python=trust_python, **asked_for)
+        given: dict[str, Any] = {"properties": properties, "constants": constants, "normalise": normalise}
+        loaded = load_model(model, **given, trust_python=trust_python, bare=True)
     problems = {name: discretise(problem)[0] for name, problem in loaded.problems.items()}
     environments = list({id(p.environment): p.environment for p in problems.values()}.values())
     if any(e != environments[0] for e in environments):

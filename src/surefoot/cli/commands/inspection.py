@@ -11,6 +11,7 @@ import click
 
 from surefoot.cli.model import given_constants, load_model, normalise_flag
 from surefoot.cli.output import sha256
+from surefoot.cli.unused import refuse_given
 from surefoot.errors import MissingBackend
 from surefoot.formats.inert.file import require_file
 from surefoot.problem.network import Activation, Combine, Elementwise, Node
@@ -30,7 +31,7 @@ SAMPLES = 10_000
 @click.option("--samples", type=click.IntRange(min=0), default=SAMPLES, show_default=True,
               help="Random inputs for the comparison with onnxruntime; 0 = none.")  # fmt: skip
 @click.option("--seed", type=int, default=0, show_default=True)
-@click.option("--const", "constants", multiple=True, metavar="N=16", help="Set a constant of a JANI model.")
+@click.option("--const", "constants", multiple=True, metavar="N=16", help="Set a constant of a model.")
 @normalise_flag
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 def inspect(
@@ -46,8 +47,14 @@ def inspect(
 ) -> int:
     """Describe a network, a policy, a VNN-LIB specification, a problem file or a JANI model."""
     require_file(file)
+    networks = {"--output": "output", "--normalize": "normalize", "--activation": "activation"}
+    networks |= {"--samples": "samples", "--seed": "seed"}
+    if file.suffix in (".toml", ".jani") or ".vnnlib" in file.suffixes:
+        refuse_given(networks, "on this file: it is about networks")
+    if file.suffix not in (".toml", ".jani"):
+        refuse_given({"--const": "constants"}, "on this file: it is about models")
     if file.suffix == ".toml":
-        facts = _problem_facts(file, normalise)
+        facts = _problem_facts(file, constants, normalise)
     elif file.suffix == ".jani":
         from surefoot.cli.jani_model import model_facts
 
@@ -56,6 +63,8 @@ def inspect(
         facts = _specification_facts(file)
     else:
         facts = _policy_facts(file, output, normalize, activation)
+        if facts["kind"] != "onnx":
+            refuse_given({"--samples": "samples", "--seed": "seed"}, "on this file: it is about ONNX files")
         facts |= _comparison(file, output, samples, seed) if facts["kind"] == "onnx" else {}
     facts = {"file": str(file), "sha256": sha256(file), **facts}
     print(json.dumps(facts, indent=1, default=str) if as_json else _text(facts))
@@ -128,10 +137,10 @@ def _specification_facts(file: Path) -> dict[str, Any]:
     }
 
 
-def _problem_facts(file: Path, normalise: bool) -> dict[str, Any]:
+def _problem_facts(file: Path, constants: tuple[str, ...], normalise: bool) -> dict[str, Any]:
     from surefoot.problem.show import show_property
 
-    loaded = load_model(file, normalise=normalise)
+    loaded = load_model(file, constants=constants, normalise=normalise)
     first = next(iter(loaded.problems.values()))
     environment = first.environment
     return {

@@ -9,12 +9,19 @@ from typing import Any
 
 import click
 
-from surefoot.cli.commands.check import MODEL_OPTIONS, of_study
-from surefoot.cli.engine_options import build_engines, engine_flags
+from surefoot.cli.commands.check import MODEL_OPTIONS
+from surefoot.cli.engine_options import (
+    build_engines,
+    engine_flags,
+    refuse_options_of_others,
+    refuse_what_is_unused,
+    with_predicates,
+)
 from surefoot.cli.model import Loaded, load_model, model_flags
-from surefoot.cli.output import check_writable, exit_code, positive, write, write_file
+from surefoot.cli.output import check_distinct, check_writable, exit_code, positive, write, write_file
 from surefoot.cli.progress import progress
-from surefoot.cli.study_problem import names_study
+from surefoot.cli.study_problem import names_study, of_study
+from surefoot.cli.unused import refuse_given
 from surefoot.engines.strengthen import Bound, bounds
 from surefoot.errors import InvalidProblem
 from surefoot.problem.parse import parse_term
@@ -110,13 +117,21 @@ def invariant(
         )
     if tighten is not None and between is None:
         raise InvalidProblem("where should the bound move?", fix="give --between LOW HIGH")
+    if inductive:
+        why = "on an inductive invariant: it is about a tipping point (--tighten)"
+        refuse_given({"--between": "between", "--probe": "probe", "--plot": "plot"}, why)
     inputs = [Path(model)]
+    check_distinct({"--json": json_path, "--plot": plot, "--report": report})
     check_writable(json_path, inputs)
     check_writable(plot, inputs, "--plot")
     check_writable(report, inputs, "--report")
     wiring = {name: options.pop(name) for name in MODEL_OPTIONS}
     name, problem, loaded = one_problem(model, wiring)
+    refuse_options_of_others(engine_name, options)
     engines = build_engines(engine_name, options, dump_queries)
+    refuse_what_is_unused(engine_name, options, {name: problem}, engines)
+    if loaded.predicates.get(name):
+        engines, _ = with_predicates(engines, options.get("predicates"), loaded.predicates[name])
     with progress(quiet) as tell:
         source = {**loaded.source, "property": name}
         asking = Asking(engines, Budget(timeout, seed, tell), loaded.inputs, source)
@@ -153,10 +168,7 @@ def _moving(
 
 def one_problem(model: str, wiring: dict[str, Any]) -> tuple[str, Problem, Loaded]:
     """The one problem that is meant."""
-    if names_study(model):
-        loaded = of_study(model, wiring)
-    else:
-        loaded = load_model(Path(model), **wiring)
+    loaded = of_study(model, wiring) if names_study(model) else load_model(Path(model), **wiring)
     if len(loaded.problems) != 1:
         names = ", ".join(f"`{n}`" for n in loaded.problems)
         raise InvalidProblem("the model has several properties", fix=f"choose one with --property: {names}")

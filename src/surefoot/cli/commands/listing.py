@@ -3,34 +3,37 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
-from surefoot.cli.model import load_model, normalise_flag
+from surefoot.cli.model import flag_of, load_model, model_flags
 from surefoot.engines import ENGINES
-from surefoot.errors import SurefootError
+from surefoot.errors import InvalidProblem, SurefootError
 from surefoot.problem.environment import Real
 from surefoot.problem.term import TRUE
 from surefoot.query.query import Quantity, Query
 from surefoot.run import objection, portfolio
 from surefoot.solve import SOLVERS
 from surefoot.transform.discretise import discretise
+from surefoot.transform.ending import end_at_goal
 
 
 @click.command()
 @click.argument("model", required=False, type=click.Path(path_type=Path))
-@click.option("--property", "properties", multiple=True, metavar="NAME|TEXT", help="Only these properties.")
-@normalise_flag
-def engines(model: Path | None, properties: tuple[str, ...], normalise: bool) -> int:
+@model_flags
+def engines(model: Path | None, **wiring: Any) -> int:
     """List the engines; with MODEL, say which can take its properties and why the others cannot."""
     for name, kind in ENGINES.items():
         print(f"{name:<12} {_first_line(kind)}")
     if model is None:
+        if given := next((name for name, value in wiring.items() if value), None):
+            raise InvalidProblem("it is about a model", fix="name the model", where=flag_of(given))
         return 0
-    for problem in load_model(model, properties=properties, normalise=normalise).problems.values():
+    for problem in load_model(model, **wiring).problems.values():
         for engine in portfolio():
             try:
-                why = objection(engine, discretise(problem, continuous=True)[0])
+                why = objection(engine, end_at_goal(discretise(problem, continuous=True)[0]))
             except SurefootError as error:
                 why = str(error)
             print(f"{problem.name}: {engine!r}: {'can take it' if why is None else why}")

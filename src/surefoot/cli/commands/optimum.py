@@ -51,11 +51,19 @@ def optimum(
     With a policy its own value stands beside it, and how much it misses. The table in JSON holds an optimal
     scheduler: which transition to take in which state. The bounds hold; they are not certified one by one.
     """
+    if json_path == "-":
+        raise InvalidProblem("the table is written to a file", fix="give the name of a file", where="--json")
     check_writable(json_path, [model])
     loaded = load_model(model, **wiring)
     if len(loaded.problems) != 1:
         raise InvalidProblem("an optimum is about one property", fix="name one with --property")
     (given,) = loaded.problems.values()
+    threshold = getattr(given.property, "threshold", None)
+    if threshold is not None:
+        what = "an optimum is a number: the threshold of the property would not be looked at"
+        raise InvalidProblem(
+            what, fix="ask with =?, or `surefoot check` for the threshold", where="--property"
+        )
     problem, _ = discretise(given)
     asked = problem.property
     named = asked.optimise if isinstance(asked, Probability | Expected) else None

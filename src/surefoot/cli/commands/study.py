@@ -33,6 +33,7 @@ from surefoot.cli.engine_options import Positive, build_engines
 from surefoot.cli.output import positive
 from surefoot.cli.progress import progress
 from surefoot.cli.study_training import checked_along, generalised, retrained, simulate, trained
+from surefoot.cli.unused import is_given, refuse_given
 from surefoot.errors import InvalidProblem
 from surefoot.problem.problem import Problem
 from surefoot.problem.show import show_property
@@ -43,6 +44,39 @@ from surefoot.studies.load import Row, Study, compare, load_study
 from surefoot.verdict.verdict import Result
 from surefoot.work.budget import Budget
 from surefoot.work.child import processor_time
+
+MODES = {
+    "--compare": "comparing",
+    "--checkpoints": "training",
+    "--retrain": "retrain",
+    "--train": "train",
+    "--generalise": "generalise",
+    "--figure": "wanted",
+    "--table": "table",
+}
+USES = {  # by option: its parameter, and with which of the modes it does something
+    "--hidden": ("hidden", "--train"),
+    "--imitate": ("imitate", "--train"),
+    "--output": ("output", "--retrain --train"),
+    "--policy": ("policies", "--generalise"),
+    "--plot": ("plot", "--generalise"),
+    "--folder": ("folder", "--figure"),
+    "--configuration": ("configurations", "--figure"),
+    "--cap": ("cap", "--figure --table --compare"),
+    "--every": ("every", "--figure"),
+    "--sample": ("sample", "--figure"),
+    "--workers": ("workers", "--figure --compare"),
+    "--engine": ("engine", "--figure --compare"),
+    "--eps": ("eps", "--figure --compare"),
+    "--problem": ("only", "--table"),
+    "--networks": ("networks", "--table"),
+    "--runs": ("runs", "--table"),
+    "--steps": ("steps", "--table"),
+    "--adversarial": ("adversarial", "--table"),
+    "--seed": ("seed", "--retrain --train --table --figure --compare"),
+    "--timeout": ("timeout", "--compare --checkpoints --retrain --generalise --figure --table"),
+}
+OF_ABSTRACTIONS = ("--configuration", "--cap", "--every", "--sample", "--workers")  # of --figure pa-…
 
 
 @click.command()
@@ -139,6 +173,11 @@ def study(
     quiet: bool,
 ) -> int:
     """Show a case study, or with --compare set the papers' figures beside the measured ones."""
+    _refuse_unused(name, wanted, table)
+    if plot is not None and plot.suffix not in (".svg", ".html"):
+        raise InvalidProblem(f"`{plot}` is no .svg or .html file", fix="end its name so", where="--plot")
+    if output is not None and output.suffix != ".onnx":
+        raise InvalidProblem(f"`{output}` is no .onnx file", fix="end its name so", where="--output")
     if name is None:
         print("\n".join(STUDIES))
         return 0
@@ -190,6 +229,28 @@ def study(
     else:
         print("\n".join(part for part in (_table(rows, claims), claims_text(claims)) if part))
     return 0 if all(row.met for row in rows) and all(c.met for c in claims) else 1
+
+
+def _refuse_unused(name: str | None, wanted: Sequence[str], table: int | None) -> None:
+    """One thing at a time, and no option of another one."""
+    modes = [option for option, parameter in MODES.items() if is_given(parameter)]
+    if len(modes) > 1:
+        raise InvalidProblem(f"{' and '.join(modes)} are asked for at once", fix="give one of them")
+    every = {option: parameter for option, (parameter, _) in USES.items()}
+    if name is None:
+        refuse_given(MODES | every | {"--json": "as_json"}, "without a study", "name the study")
+    mode = modes[0] if modes else "describing a study"
+    unused = {o: p for o, p in every.items() if not modes or modes[0] not in USES[o][1].split()}
+    refuse_given(unused, f"with {mode}")
+    if mode == "--train":
+        refuse_given({"--json": "as_json"}, "with --train")
+    abstract = mode == "--figure" and name == "racetrack" and all(map(is_abstraction, wanted))
+    if mode == "--figure":
+        others = ("--engine", "--eps", "--seed") if abstract else OF_ABSTRACTIONS
+        kind = "figures of predicate abstraction" if abstract else "figures of sampled runs"
+        refuse_given({option: every[option] for option in others}, f"on {kind}")
+    if (mode == "--table" and table != 2) or (mode == "--compare" and name != "racetrack"):
+        refuse_given({"--cap": "cap", "--workers": "workers"}, "here")
 
 
 def _facts(loaded: Study) -> dict[str, object]:

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from surefoot.cli.output import (
+    check_distinct,
     check_writable,
     exit_code,
     positive,
@@ -78,6 +79,7 @@ def vnnlib(
         raise InvalidProblem("the network comes first, then the specification", fix=fix)
     with progress(quiet) as tell:
         budget = Budget(timeout, seed, tell)
+        check_distinct({"--json": json_path, "--report": report, "--certificate": certificate})
         check_writable(json_path, [network, specification])
         check_writable(report, [network, specification], "--report")
         check_writable(certificate, [network, specification], "--certificate")
@@ -103,7 +105,7 @@ def vnnlib(
             result = of_rounded_inputs(result, empty)
     if certificate is not None:
         told = write_certificate(result.verdict, certificate)
-        if not quiet:
+        if not quiet or told.startswith("not written"):
             print(told, file=sys.stderr)
     if form == "text":
         return write([(problem, result)], json_path, quiet, report)

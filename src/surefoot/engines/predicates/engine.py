@@ -125,6 +125,8 @@ class Predicates:
         if self.configuration not in CONFIGURATIONS:
             known = did_you_mean(self.configuration, CONFIGURATIONS)
             return f"predicates has no configuration `{self.configuration}`; fix: {known}"
+        if self.means == "table" and self.tests is not None:
+            return "predicates asks no tests where it makes a table of all states"
         if self.means == "table" and self.configuration != "native":
             return "a table needs no solver; leave out --means or --configuration"
         unknown = sorted(self.asked_tests() - set(TESTS))
@@ -138,7 +140,8 @@ class Predicates:
         return CONFIGURATIONS[self.configuration]
 
     def _has_table(self, model: Dynamics) -> bool:
-        return self.means != "cells" and self.configuration == "native" and size(model) <= self._most()
+        by_questions = self.means == "cells" or self.configuration != "native" or self.tests is not None
+        return not by_questions and size(model) <= self._most()
 
     def _most(self) -> int:
         return FIXED if self.fixed else TABULATED

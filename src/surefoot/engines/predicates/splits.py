@@ -31,6 +31,7 @@ from surefoot.errors import Unsupported
 from surefoot.problem.problem import Problem
 from surefoot.problem.term import Term
 from surefoot.transform.discretise import discretise
+from surefoot.transform.ending import end_at_goal
 from surefoot.verdict.artifact import AbstractGraph, Split
 from surefoot.work.budget import Budget
 
@@ -45,7 +46,7 @@ def with_splits(
 
     A graph of which only a part was built is completed first; where that takes too long it is left as it is.
     """
-    model = dynamics(discretise(problem)[0])
+    model = dynamics(end_at_goal(discretise(problem)[0]))
     try:
         if graph.means == "table":
             return replace(graph, splits=tuple(_tabulated(model, graph, most, budget)))

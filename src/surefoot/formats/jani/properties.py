@@ -23,6 +23,7 @@ from surefoot.problem.property import (
     Expected,
     Filter,
     Never,
+    NeverBefore,
     Optimise,
     Path,
     Probability,
@@ -34,6 +35,7 @@ from surefoot.problem.term import FALSE, TRUE, Const, Term, Var, conjunction
 from surefoot.problem.validate.kinds import BOOL, INT, REAL
 
 OPTIMUM: dict[str, Optimise] = {"Pmin": "min", "Pmax": "max", "Emin": "min", "Emax": "max"}
+TRAINING = ("accumulate", "step-reward", "goal-reward")  # of an objective: what learning was rewarded for
 RELATIONS = {"<": "<", "≤": "<=", ">": ">", "≥": ">="}
 TURNED = {"<": ">", "≤": ">=", ">": "<", "≥": "<="}
 UNARY, BINARY = ("X", "F", "G"), ("U", "W", "R")
@@ -85,7 +87,7 @@ class PropertyReader:
             return self._measure(Node(values.value[side], values, side), threshold, over, name)
         return self._about_runs(values, asked, fields["fun"])
 
-    def _unreachable(self, node: Node) -> Never:
+    def _unreachable(self, node: Node) -> Never | NeverBefore:
         """PlaJA's question whether a condition can be reached; its predicates only help to answer it."""
         fields = node.table(("op",), ("file", "start", "reach", "objective", "predicates"))
         if "reach" not in fields:
@@ -96,13 +98,23 @@ class PropertyReader:
             fields["file"].refuse("`PA` with a policy is not supported", "leave it out and give --policy")
         if isinstance(fields["reach"].value, dict) and "file" in fields["reach"].value:
             fields["reach"].refuse("a condition in another file is not supported", "write it here")
-        condition = fields["reach"].table(("op",), ("exp", "locations"))
+        bad = self._condition(fields["reach"])
+        if "objective" not in fields:
+            return Never(bad)
+        aims = fields["objective"].table(("op",), ("goal", *TRAINING))
+        if aims["op"].value != "objective":
+            aims["op"].refuse(f"`{aims['op'].value}` is not supported", "use `objective`")
+        return NeverBefore(bad, self._condition(aims["goal"])) if "goal" in aims else Never(bad)
+
+    def _condition(self, node: Node) -> Term:
+        """PlaJA's condition on variables and locations."""
+        condition = node.table(("op",), ("exp", "locations"))
         if condition["op"].value != "state-condition":
             condition["op"].refuse(f"`{condition['op'].value}` is not supported", "use `state-condition`")
         parts = [self._state(condition["exp"])] if "exp" in condition else []
         for place in condition["locations"].entries() if "locations" in condition else []:
             parts.append(self._location(place))
-        return Never(conjunction(tuple(parts)))
+        return conjunction(tuple(parts))
 
     def _location(self, node: Node) -> Term:
         fields = node.table(("automaton", "index", "location"))
@@ -110,6 +122,9 @@ class PropertyReader:
         if not 0 <= index < len(self.cast.instances):
             fields["index"].fail(f"there are {len(self.cast.instances)} automata", "they are counted from 0")
         instance = self.cast.instances[index]
+        if fields["automaton"].string() != instance.automaton:
+            what = f"automaton {index} of the composition is `{instance.automaton}`"
+            fields["automaton"].fail(what, "name that one, or give the index of the one that is meant")
         place = instance.locations[fields["location"].named(instance.locations, "location")]
         return Var(location_name(instance.component, place))
 

@@ -1,30 +1,35 @@
 """PlaJA's property `PA`: can `reach` be reached from `start` under a policy? With predicates to abstract by.
 
-A question stands among the properties of a model or in a file beside it; `start`, `reach` and `predicates`
-may be files of their own, `file` names the wiring of the policy. The start states are those of the condition
-or list, and the initial state of the model; without `reach` only the abstraction is asked for. The model is
-read once more with these starts, so that every condition is read as any other of a JANI model is.
+A question stands among the properties of a model or in a file beside it; `start`, `reach`, `objective` and
+`predicates` may be files of their own, `file` names the wiring of the policy. The start states are those of
+the condition or list, and the initial state of the model; without `reach` only the abstraction is asked for.
+Runs end in the goal of the objective, unless they are asked to go on. The model is read once more with these
+starts, so that every condition is read as any other of a JANI model is. A key that would be left out is an
+error; what an objective says about training is named in a note.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from surefoot.errors import InvalidProblem, SurefootError, Unsupported
+from surefoot.errors import InvalidProblem, SurefootError, Unsupported, did_you_mean
 from surefoot.formats.jani.declarations import Given
 from surefoot.formats.jani.document import Node, read_document
+from surefoot.formats.jani.properties import TRAINING
 from surefoot.formats.jani.reader import JaniModel, model_of
-from surefoot.formats.jani2nnet import read_jani2nnet, wired_to
+from surefoot.formats.jani2nnet import check_layers, read_jani2nnet, wired_to
 from surefoot.formats.policy_file import load_policy
 from surefoot.problem.policy import NeuralPolicy
 from surefoot.problem.problem import Problem
-from surefoot.problem.property import Never
+from surefoot.problem.property import Never, NeverBefore
 from surefoot.problem.term import Term
 
 Json: TypeAlias = Any
+KEYS = ("op", "file", "start", "reach", "objective", "predicates")
+NOWHERE = {"op": "state-condition", "exp": False}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +37,8 @@ class Question:
     problem: Problem
     predicates: tuple[Term, ...]
     files: tuple[Path, ...]  # that were read besides the model
+    goal: Term | None = None  # of the objective, whether or not runs end in it
+    wiring: Path | None = None  # of the policy that it names
 
 
 def read_questions(
@@ -40,9 +47,13 @@ def read_questions(
     constants: Mapping[str, Given] | None = None,
     wanted: Container[str] | None = None,
     *,
+    goal: bool = True,
     normalise: bool = False,
 ) -> dict[str, Question]:
-    """All questions with the operator `PA`, or those that are wanted, by name; `normalise` as for a model."""
+    """All questions with the operator `PA`, or those that are wanted, by name.
+
+    `goal`: runs end there. `normalise` as for a model.
+    """
     where = questions or path
     model = _document(path)
     found: dict[str, Question] = {}
@@ -53,7 +64,8 @@ def read_questions(
             if wanted is not None and name not in wanted:
                 continue
             try:
-                found[name] = _question(model, name, asked, where, constants or {}, normalise)
+                _check_keys(entry, ("name", "expression"))
+                found[name] = _question(model, name, asked, where, constants or {}, goal, normalise)
             except SurefootError as error:
                 raise error.at(f"{where}: `{name}`") from None
             except (AttributeError, KeyError, TypeError) as error:
@@ -79,8 +91,10 @@ def _question(
     asked: dict[str, Json],
     where: Path,
     constants: Mapping[str, Given],
+    goal: bool,
     normalise: bool,
 ) -> Question:
+    _check_keys(asked, KEYS)
     files: list[Path] = [] if where.suffix != ".jani" else [where]
 
     def inlined(value: Json) -> Json:
@@ -95,8 +109,10 @@ def _question(
     given = inlined(asked.get("predicates", []))
     if not isinstance(given, list):
         raise InvalidProblem("a list of predicates is needed", fix="write [ … ]")
-    reach = inlined(asked["reach"]) if "reach" in asked else {"op": "state-condition", "exp": False}
-    conditions = [reach, *({"op": "state-condition", "exp": p} for p in given)]
+    reach = inlined(asked["reach"]) if "reach" in asked else NOWHERE
+    aims = inlined(asked.get("objective", {"op": "objective"}))
+    _check_keys(aims, ("op", "goal", *TRAINING))
+    conditions = [reach, aims.get("goal", NOWHERE), *({"op": "state-condition", "exp": p} for p in given)]
     document = dict(model)
     document["properties"] = [
         {"name": str(number), "expression": {"op": "PA", "reach": condition}}
@@ -108,9 +124,29 @@ def _question(
     for error in read.refused.values():
         raise error
     terms = [p.bad for p in read.properties.values() if isinstance(p, Never)]
-    policy = _policy(read, where.parent / str(asked["file"]), files) if "file" in asked else None
-    problem = Problem(f"{read.name}/{name}", read.environment, policy, Never(terms[0]))
-    return Question(problem, tuple(terms[1:]), tuple(files))
+    wiring = where.parent / str(asked["file"]) if "file" in asked else None
+    policy = None if wiring is None else _policy(read, wiring, files)
+    ends = terms[1] if "goal" in aims else None
+    told = tuple(_notes(aims, goal))
+    environment = replace(read.environment, notes=(*read.environment.notes, *told))
+    bad = Never(terms[0]) if ends is None or not goal else NeverBefore(terms[0], ends)
+    problem = Problem(f"{read.name}/{name}", environment, policy, bad)
+    return Question(problem, tuple(terms[2:]), tuple(files), ends, wiring)
+
+
+def _notes(aims: Mapping[str, Json], goal: bool) -> Iterator[str]:
+    """What of an objective is no part of the question."""
+    if "goal" in aims and not goal:
+        yield "runs go on beyond the goal of the objective, as asked"
+    if training := [f"`{key}`" for key in TRAINING if key in aims]:
+        yield f"{', '.join(training)} of the objective say what training was rewarded for; not asked about"
+
+
+def _check_keys(table: Json, known: Sequence[str]) -> None:
+    """Nothing of a question is passed over; `x-…` keys, `comment` and `metadata` tell nothing."""
+    for key in table:
+        if key not in (*known, "comment", "metadata") and not key.startswith("x-"):
+            raise InvalidProblem(f"unknown key `{key}`", fix=did_you_mean(key, known))
 
 
 def _plain(value: Json) -> Json:
@@ -135,10 +171,12 @@ def _started(model: dict[str, Json], start: Json) -> dict[str, Json]:
     }
     match start:
         case {"op": "state-condition"}:
+            _check_keys(start, ("op", "exp", "locations"))
             _check_places(model, start.get("locations", []))
             several = [start.get("exp", True)]
         case {"op": "states-values", "values": [*states]}:
-            several = [_state(first | {v["var"]: v["value"] for v in s["variables"]}) for s in states]
+            _check_keys(start, ("op", "values"))
+            several = [_state(first | _listed(model, s)) for s in states]
         case _:
             raise Unsupported(
                 "such start states are not supported", fix="use `state-condition` or `states-values`"
@@ -153,6 +191,15 @@ def _started(model: dict[str, Json], start: Json) -> dict[str, Json]:
             "other starts of a model with `restrict-initial` are not supported", fix="leave it out"
         )
     return {"variables": variables, "restrict-initial": {"exp": starts}}
+
+
+def _listed(model: dict[str, Json], state: Json) -> dict[str, Json]:
+    """The values that one state of a list gives to variables."""
+    _check_keys(state, ("variables", "locations"))
+    _check_places(model, state.get("locations", []))
+    for value in state["variables"]:
+        _check_keys(value, ("var", "value"))
+    return {v["var"]: v["value"] for v in state["variables"]}
 
 
 def _is_array(variable: dict[str, Json]) -> bool:
@@ -180,6 +227,7 @@ def _tree(operator: str, parts: Sequence[Json]) -> Json:
 def _check_places(model: dict[str, Json], places: Sequence[Json]) -> None:
     automata = {a["name"]: a for a in model["automata"]}
     for place in places:
+        _check_keys(place, ("automaton", "index", "location"))
         automaton = automata.get(place["automaton"])
         if automaton is None or automaton["initial-locations"] != [place["location"]]:
             raise Unsupported(
@@ -195,4 +243,8 @@ def _policy(model: JaniModel, path: Path, files: list[Path]) -> NeuralPolicy:
     files += [path, network]
     wiring = wired_to(model, described)
     loaded = load_policy(network)
+    try:
+        check_layers(described, loaded.network)
+    except InvalidProblem as error:
+        raise error.at(str(path)) from None
     return NeuralPolicy(loaded.network, wiring.observe, wiring.actions, wiring.choose)

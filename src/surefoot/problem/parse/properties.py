@@ -17,6 +17,7 @@ from surefoot.problem.property import (
     Expected,
     Filter,
     Never,
+    NeverBefore,
     Optimise,
     Path,
     Probability,
@@ -50,7 +51,7 @@ def parse_property(
     """The property a text stands for; `names` and `constants` as for terms, `hidden` says why not others."""
     reader = Reader(text, names=names, constants=constants, hidden=hidden, reserved=_RESERVED)
     result = _property(reader)
-    reader.finish("the end of the property", "for", "after", "over")
+    reader.finish("the end of the property", "for", "after", "before", "over")
     return result
 
 
@@ -65,9 +66,9 @@ def _property(reader: Reader) -> Property:
     reader.advance()
     match token.text:
         case "never":
-            return Never(reader.term(), _for_steps(reader))
+            return _never(reader.term(), reader)
         case "always":
-            return Never(~reader.term(), _for_steps(reader))
+            return _never(~reader.term(), reader)
         case "eventually":
             return Eventually(reader.term())
         case "recurs":
@@ -76,6 +77,12 @@ def _property(reader: Reader) -> Property:
             return _within(reader)
         case measure:
             return _measured(reader, measure)
+
+
+def _never(bad: Term, reader: Reader) -> Never | NeverBefore:
+    if not reader.takes("before"):
+        return Never(bad, _for_steps(reader))
+    return NeverBefore(bad, reader.term(), _for_steps(reader))
 
 
 def _for_steps(reader: Reader) -> int | None:

@@ -10,6 +10,7 @@ from surefoot.problem.property import (
     Eventually,
     Expected,
     Never,
+    NeverBefore,
     Path,
     Probability,
     Property,
@@ -30,6 +31,10 @@ def show_property(prop: Property) -> str:
             return f"always {show(good)}{_for_steps(steps)}"
         case Never(bad, steps):
             return f"never {show(bad)}{_for_steps(steps)}"
+        case NeverBefore(Apply(Op.NOT, (good,)), goal, steps):
+            return f"always {show(good)} before {show(goal)}{_for_steps(steps)}"
+        case NeverBefore(bad, goal, steps):
+            return f"never {show(bad)} before {show(goal)}{_for_steps(steps)}"
         case Eventually(good):
             return f"eventually {show(good)}"
         case Recurs(good):

@@ -19,6 +19,7 @@ from surefoot.problem.property import (
     Expected,
     Filter,
     Never,
+    NeverBefore,
     Path,
     Probability,
     Recurs,
@@ -39,6 +40,10 @@ def check_property(problem: Problem) -> None:
         case Never(bad, steps):
             _steps(0 if steps is None else steps, 0)
             scope.require(bad, BOOL, "property.bad")
+        case NeverBefore(bad, goal, steps):
+            _steps(0 if steps is None else steps, 0)
+            scope.require(bad, BOOL, "property.bad")
+            _about_states(goal, problem.environment, "property.goal")
         case Eventually(good) | Recurs(good):
             scope.require(good, BOOL, "property.good")
         case Within(good, steps, after):
@@ -175,7 +180,11 @@ def _named_reward(reward: str, environment: Environment, where: str) -> None:
 
 
 def _starts(starts: Term | None, environment: Environment) -> None:
-    if starts is None:
-        return
+    if starts is not None:
+        _about_states(starts, environment, "property.starts")
+
+
+def _about_states(condition: Term, environment: Environment, where: str) -> None:
+    """A condition over variables and locations alone, not over what the policy does."""
     places = {location_name(c.name, place): BOOL for c in environment.components for place in c.locations}
-    state_scope(environment).with_reserved(places).require(starts, BOOL, "property.starts")
+    state_scope(environment).with_reserved(places).require(condition, BOOL, where)

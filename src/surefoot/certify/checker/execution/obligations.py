@@ -161,6 +161,7 @@ def described(problem: Problem, argument: Argument) -> str:
     """Property and argument in words; what exactly the condition is stands in the certificate."""
     asked, how = problem.property, "every run is looked at"
     span = "" if asked.steps is None else f" in states {asked.after} to {asked.steps}"
+    span += "" if asked.before is False else " before the goal"
     if argument.kind == "closed":
         how = "because no step leaves the other states"
     if argument.kind == "parts":

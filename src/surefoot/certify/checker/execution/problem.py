@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
 from ..claim import NORMALISED, Places, read_network_entry, read_normalised
 from ..network import Network
 from ..number import BadCertificate, integer, items, number, record, text
-from .term import Term, read_term
+from .term import Term, mentioned, read_term
 
 MOST_STEPS = 1000
 KINDS = ("real", "float32", "integer", "boolean")
@@ -54,6 +54,7 @@ class Property:
     condition: Term
     steps: int | None = None
     after: int = 0
+    before: Term = False  # of `never`: a run ends where this holds
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +100,12 @@ def read_problem(data: object, places: Places) -> Problem:
     known = {v.name for v in variables}
     if any(not known.issuperset(updates) for edge in edges for updates in edge.outcomes):
         raise BadCertificate("problem: an update of something that is no variable")
+    asked = _property(entry["property"])
+    if not mentioned(asked.before) <= known:
+        raise BadCertificate("problem: where runs end is not a matter of its variables alone")
+    if asked.before is not False:
+        edges = tuple(replace(e, guard=("and", ("not", asked.before), e.guard)) for e in edges)
+        asked = replace(asked, condition=_while_going(asked.condition, asked.before))
     origin = "where the problem comes from: it is written out in the certificate"
     missing = (origin, *read_normalised(entry), *policy.unsaid)
     return Problem(
@@ -114,7 +121,7 @@ def read_problem(data: object, places: Places) -> Problem:
         policy.choose,
         policy.actions,
         policy.owns,
-        _property(entry["property"]),
+        asked,
         missing,
     )
 
@@ -211,14 +218,26 @@ def _updates(data: object) -> dict[str, Term]:
 
 def _property(data: object) -> Property:
     entry: dict[str, Any] = record(
-        data, frozenset({"kind", "condition"}), frozenset({"steps", "after"}), "property"
+        data, frozenset({"kind", "condition"}), frozenset({"steps", "after", "before"}), "property"
     )
     kind, given = entry["kind"], entry.keys() - {"kind", "condition"}
-    allowed = {"never": {"steps"}, "within": {"steps", "after"}, "eventually": set(), "recurs": set()}
+    allowed = {"never": {"steps", "before"}, "within": {"steps", "after"}}
+    allowed |= {"eventually": set(), "recurs": set()}
     if kind not in allowed or not given <= allowed[kind] or (kind == "within" and given != allowed[kind]):
         raise BadCertificate("property: of no known kind, or with other bounds than its kind has")
     steps = integer(entry["steps"], 0, MOST_STEPS, "steps") if "steps" in entry else None
     after = integer(entry.get("after", 0), 0, MOST_STEPS, "after")
     if steps is not None and after > steps:
         raise BadCertificate("property: `after` is later than `steps`")
-    return Property(kind, read_term(entry["condition"]), steps, after)
+    before = read_term(entry["before"]) if "before" in entry else False
+    return Property(kind, read_term(entry["condition"]), steps, after, before)
+
+
+def _while_going(condition: Term, before: Term) -> Term:
+    """Where a run has ended nobody acts, and that nothing is enabled is no deadlock."""
+    if type(condition) is not tuple:
+        return condition
+    if condition[0] == "name":
+        acting = condition[1] in ("deadlocked", "stalled") or condition[1].startswith("chosen(")
+        return ("and", ("not", before), condition) if acting else condition
+    return (condition[0], *(_while_going(part, before) for part in condition[1:]))

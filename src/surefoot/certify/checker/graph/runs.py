@@ -15,6 +15,7 @@ from ..markov.term import Function, Row
 from ..markov.values import Choices, Flags
 from ..number import BadCertificate, Refused, integer, record, text
 from .closed import check_closed
+from .ending import end_runs
 from .order import AnyOrder, asks_policy
 
 _RUNS = frozenset({"kind", "condition", "steps", "after"})
@@ -24,10 +25,15 @@ def check_graph(claim_data: object, closed: object, places: Places) -> Checked:
     """Raises `Refused` unless every run keeps the property; `closed`: a set that shows it, or None."""
     claim = record(claim_data, frozenset({"kind", "problem"}), frozenset(), "claim")
     problem = record(claim["problem"], PROBLEM, NORMALISED, "problem")
-    moves = Moves(read_model(problem["environment"]))
-    policy = None if problem["policy"] is None else read_policy(problem["policy"], moves, places)
-    asked = record(problem["property"], _RUNS, frozenset(), "property")
+    asked = record(problem["property"], _RUNS, frozenset({"before"}), "property")
     kind = text(asked["kind"], "kind")
+    environment = problem["environment"]
+    if "before" in asked:
+        if kind != "never":
+            raise BadCertificate("property: `before` belongs to `never`")
+        environment, asked = end_runs(environment, asked)
+    moves = Moves(read_model(environment))
+    policy = None if problem["policy"] is None else read_policy(problem["policy"], moves, places)
     any_order = None if policy is None else AnyOrder(policy)
     test = condition(asked["condition"], moves, any_order)
     if closed is None:
@@ -39,6 +45,7 @@ def check_graph(claim_data: object, closed: object, places: Places) -> Checked:
     else:
         raise BadCertificate("a closed set shows that something is never so, nothing else")
     words = f"every run of {shown_name(text(problem['name'], 'name'))} keeps its property: {kind}"
+    words += " before the goal" if "before" in asked else ""
     decides = policy is not None and policy.network is not None
     unsaid = (ORIGIN, *read_normalised(problem), *(() if policy is None else policy.unsaid))
     return Checked(words, *size, "float32" if decides else "exact", unsaid)

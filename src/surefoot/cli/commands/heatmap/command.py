@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +23,13 @@ from surefoot.cli.commands.heatmap.variants import (
     read_sweep,
     variants,
 )
-from surefoot.cli.engine_options import build_engines
-from surefoot.cli.model import model_flags
+from surefoot.cli.engine_options import build_engines, refuse_options_of_others
+from surefoot.cli.model import flag_of, model_flags
 from surefoot.cli.output import worst
 from surefoot.cli.progress import progress
+from surefoot.cli.unused import flag, is_given, refuse_given, refuse_idle_options
 from surefoot.engines.explicit import Explicit
+from surefoot.engines.statistical import Statistical
 from surefoot.errors import InvalidProblem
 from surefoot.problem.parse import parse_term
 from surefoot.problem.property import Optimise, Threshold
@@ -36,6 +39,8 @@ from surefoot.report.heatmap.measured import Which
 from surefoot.work.budget import Budget
 
 LOOK = ("x", "y", "down", "where", "aggregate", "end", "limits", "title", "columns")
+ASKING = ("engine_name", "starts", "sweeps", "folder", "curve", "uncertified")
+SAID = {"engine_name": "engine", "sweeps": "sweep", "folder": "checkpoints", "uncertified": "no-certificates"}
 FILES = ("svg", "png", "json", "report", "critical", "quiet")
 
 
@@ -47,7 +52,6 @@ FILES = ("svg", "png", "json", "report", "critical", "quiet")
 def heatmap(
     models: tuple[Path, ...],
     engine_name: str | None,
-    dump_queries: Path | None,
     quantities: tuple[Which, ...],
     optimise: Optimise | None,
     starts: str | None,
@@ -78,7 +82,11 @@ def heatmap(
     wanted: tuple[Which, ...] = tuple(dict.fromkeys(quantities)) or ("value",)
     if limit is not None and "value" not in wanted:
         raise InvalidProblem("a threshold is about values", fix="draw them: --quantity value")
+    _refuse_unseen(wanted)
     if any(model.suffix == ".json" for model in models):
+        why = "on stored results: nothing is computed again"
+        refuse_given({flag(SAID.get(name, name)): name for name in (*ASKING, *options)}, why)
+        refuse_given({flag_of(name): name for name in MODEL_OPTIONS}, why)
         answered = stored_answers(models, wanted)
         _check_critical(outputs, [one.subject.threshold for one in answered], limit)
     else:
@@ -87,7 +95,13 @@ def heatmap(
         only = tuple(map(parse_term, look.where)) if places is None else ()
         found = list(variants(models, wiring, swept, saved, places, only, unit))
         _check_critical(outputs, [one.threshold for one in found], limit)
-        engine = build_engines(engine_name or Explicit.name, options, dump_queries)[0]
+        chosen = engine_name or _meant(options, wanted)
+        if not {"optimum", "gap"} & set(wanted):  # which `explicit` is asked for as well
+            refuse_options_of_others(chosen, options)
+        refuse_idle_options(options, [one.problem.property for one in found])
+        engine = build_engines(chosen, options, None)[0]
+        if not isinstance(engine, Explicit) and not {"optimum", "gap"} & set(wanted):
+            refuse_given({"--no-certificates": "uncertified"}, "on estimates, which have none")
         if "effort" in wanted and isinstance(engine, Explicit):
             raise InvalidProblem("`explicit` makes no runs", fix="draw the effort with --engine statistical")
         best = build_engines(Explicit.name, options, None)[0]
@@ -102,6 +116,23 @@ def heatmap(
         outputs.write(composed(answered, look, wanted, across, line))
         _write_critical(answered[0], look, limit, outputs)
     return worst([_exit_code(one, look, limit) for one in answered])
+
+
+def _refuse_unseen(wanted: Sequence[Which]) -> None:
+    """What is about a picture that is not drawn."""
+    if not {"optimum", "gap"} & set(wanted):
+        refuse_given({"--optimise": "optimise"}, "unless --quantity optimum or gap is drawn")
+    if not is_given("y"):
+        refuse_given({"--y-down": "down"}, "without --y: there is one row")
+
+
+def _meant(options: Mapping[str, Any], wanted: Sequence[Which]) -> str:
+    """Without a name: the engine that has the options, of two the one that computes."""
+    given = {name for name, value in options.items() if value is not None}
+    sampled = given & {f.name for f in fields(Statistical)}
+    if sampled and given <= sampled and not {"optimum", "gap"} & set(wanted):
+        return Statistical.name
+    return Explicit.name
 
 
 def _training(

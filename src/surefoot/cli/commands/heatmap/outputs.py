@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from surefoot.cli.output import check_writable, write_file
+from surefoot.cli.output import check_distinct, check_writable, write_file
 from surefoot.errors import InvalidProblem
 from surefoot.problem.property import Threshold
 from surefoot.report.drawing import png, svg
@@ -36,6 +36,9 @@ class Outputs:
         """Refuse what cannot be written, before any work."""
         for option in ("svg", "png", "json", "report", "critical"):
             check_writable(getattr(self, option), inputs, f"--{option}")
+        check_distinct(
+            {f"--{name}": getattr(self, name) for name in ("svg", "png", "json", "report", "critical")}
+        )
         if self.critical is not None and Path(self.critical).suffix not in (".json", ".csv"):
             fix = "end its name in .json or .csv"
             raise InvalidProblem("critical starts are written as JSON or CSV", fix=fix, where="--critical")

@@ -9,9 +9,9 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from surefoot.cli.commands.check import of_study
 from surefoot.cli.model import Loaded, load_model
-from surefoot.cli.study_problem import names_study
+from surefoot.cli.study_problem import names_study, of_study
+from surefoot.cli.unused import is_given
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.problem.environment import Environment, expand_definitions
 from surefoot.problem.names import is_reserved
@@ -189,6 +189,9 @@ def _named(model: Path) -> str:
 
 def _asked(loaded: Loaded, model: Path) -> dict[str, Problem]:
     found = {n: p for n, p in loaded.problems.items() if isinstance(p.property, Probability | Expected)}
+    if is_given("properties") and (others := [n for n in loaded.problems if n not in found]):
+        what = f"`{others[0]}` is no probability and no expected value: there is nothing to draw"
+        raise Unsupported(what, fix="leave it out", where="--property")
     if not found:
         fix = 'ask for one with --property "P=? [ F x = 3 ]"'
         raise Unsupported("no property here is a probability or an expected value", fix=fix, where=str(model))

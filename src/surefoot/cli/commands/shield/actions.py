@@ -80,7 +80,6 @@ class Wanted:
     certificate: str | None = None
     python: str | None = None
     c: str | None = None
-    report: str | None = None
     json: str | None = None
 
 
@@ -110,8 +109,6 @@ def shield_of_actions(
     if wanted.json != "-":
         print(words_of_actions(made, seconds))
     write_actions(made, wanted.certificate, wanted.python, wanted.c, quiet)
-    if wanted.report is not None:
-        print(f"not written: {wanted.report} (pictures are of sets in real variables)", file=sys.stderr)
     if wanted.json is not None:
         _write_json(facts_of_actions(made, seconds, source, inputs), wanted.json)
     if made.interrupted:

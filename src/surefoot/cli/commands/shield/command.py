@@ -23,6 +23,7 @@ from surefoot.cli.commands.shield.words import facts, told
 from surefoot.cli.model import model_flags, time_flags, timed
 from surefoot.cli.output import check_distinct, check_writable, positive, write_file
 from surefoot.cli.progress import progress
+from surefoot.cli.unused import refuse_given
 from surefoot.engines.barrier.find import Shape
 from surefoot.errors import InvalidProblem
 from surefoot.problem.environment import Arithmetic, Environment
@@ -132,6 +133,8 @@ def shield(
         check_writable(path, [Path(model), *([] if recheck is None else [recheck])], option)
     if python_path is not None and not python_path.endswith(".py"):
         raise InvalidProblem(f"`{python_path}` is no Python module", fix="end it with .py", where="--python")
+    if not runs:
+        refuse_given({"--steps": "steps"}, "without --runs")
     name, problem, loaded = one_problem(model, {name: options.pop(name) for name in MODEL_OPTIONS})
     loaded = timed(loaded, time, flow_method)
     problem = loaded.problems[name]
@@ -142,12 +145,15 @@ def shield(
         what = "old sets are of real controls; this model is moved by actions"
         raise InvalidProblem(what, fix="leave it out", where="--recheck")
     _refuse_options_of_others(moved_by_actions(problem))
+    if moved_by_actions(problem):
+        what = "on a model that is moved by actions: pictures are of sets in real variables"
+        refuse_given({"--report": "report"}, what)
     old = () if recheck is None else old_rules(recheck, problem)
     shapes = _shapes(kind, tried, invariant, squares)
     sketches = _sketches(rule, invariant, recheck is not None, moved_by_actions(problem))
     sketches = replace(sketches, squares=squares)
     if moved_by_actions(problem):
-        wanted = Wanted(certificate, python_path, c_prefix, report, json_path)
+        wanted = Wanted(certificate, python_path, c_prefix, json_path)
         source = {**loaded.source, "property": name}
         return shield_of_actions(
             problem, bound, wanted, source, loaded.inputs, lambda tell: Budget(timeout, seed, tell), quiet

@@ -15,6 +15,7 @@ import numpy as np
 
 from surefoot.cli.commands.invariant import one_problem
 from surefoot.cli.output import check_writable, sha256, write_file
+from surefoot.cli.unused import refuse_given
 from surefoot.encode.barrier import system_of
 from surefoot.engines.shield.estimate import (
     Linear,
@@ -77,6 +78,9 @@ def estimate(
         raise InvalidProblem(what, fix=fix, where="--controls")
     linear: Linear | None = None
     if problem is not None:
+        refuse_given(
+            {"--variables": "variables", "--controls": "controls"}, "on --problem, which has its own"
+        )
         wiring: dict[str, Any] = dict.fromkeys(
             ("policy", "observe", "actions", "choose", "output", "normalize")
         )

@@ -9,10 +9,18 @@ import click
 
 from surefoot.cli.commands.check import MODEL_OPTIONS
 from surefoot.cli.commands.invariant import one_problem
-from surefoot.cli.engine_options import build_engines, engine_flags, refuse_options_of_others
+from surefoot.cli.engine_options import (
+    build_engines,
+    engine_flags,
+    refuse_options_of_others,
+    refuse_what_is_unused,
+    with_predicates,
+)
 from surefoot.cli.model import model_flags
 from surefoot.cli.output import check_distinct, check_writable, exit_code, positive, write
 from surefoot.cli.progress import progress
+from surefoot.cli.unused import flag
+from surefoot.errors import InvalidProblem
 from surefoot.search import Asking
 from surefoot.search.starts import INTERRUPTED, find_safe_starts
 from surefoot.verdict.artifact import SafeStarts
@@ -48,8 +56,9 @@ def starts(
 ) -> int:
     """Find out from which starts of MODEL its property holds.
 
-    Where all states fit into a table every start is decided (without --engine, or with `predicates` unless
-    --means cells). Otherwise the starts are asked about as a whole and split where that is not a proof.
+    Where all states fit into a table every start is decided (without --engine, or with `predicates`, unless
+    --means cells or another option of an engine is given). Otherwise the starts are asked about as a whole
+    and split where that is not a proof.
     Exit 0: all are proved, 1: some start is refuted, 3: some are open, none is refuted.
     """
     inputs = [Path(model)]
@@ -58,9 +67,16 @@ def starts(
     check_distinct({"--json": json_path, "--report": report})
     wiring = {name: options.pop(name) for name in MODEL_OPTIONS}
     name, problem, loaded = one_problem(model, wiring)
+    asked = {option for option, value in options.items() if value is not None} - {"means"}
     by_table = engine_name in (None, "predicates") and options.get("means") in (None, "auto", "table")
+    by_table = by_table and not asked and dump_queries is None  # else they would change nothing
+    if asked and options.get("means") == "table":
+        what = "a table of all states is made without it"
+        raise InvalidProblem(what, fix="leave it, or --means table, out", where=flag(min(asked)))
     refuse_options_of_others(engine_name, options)
     engines = build_engines(engine_name, options, dump_queries)
+    refuse_what_is_unused(engine_name, options, {name: problem}, engines)
+    engines, _ = with_predicates(engines, options.get("predicates"), loaded.predicates.get(name, ()))
     with progress(quiet) as tell:
         source = {**loaded.source, "property": name}
         asking = Asking(engines, Budget(timeout, seed, tell), loaded.inputs, source)
