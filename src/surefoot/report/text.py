@@ -31,6 +31,7 @@ from surefoot.verdict.verdict import (
     Violated,
 )
 from surefoot.verdict.words import LONGEST, abridged, counted
+from surefoot.visible import join_visible
 
 MOST_STARTS = 12  # with their values, in a text
 COLUMNS = 10  # a wider state is shown down the page instead of across
@@ -57,7 +58,7 @@ def render(problem: Problem, result: Result) -> str:
         lines.append(f"  note      {FINITE_RUNS[type(problem.property)]}")
     lines += [f"  note      {note}" for note in result.notes]
     lines += [f"  input     {path} sha256 {digest[:16]}…" for path, digest in result.inputs.items()]
-    return "\n".join(lines)
+    return join_visible(lines)
 
 
 def headline(result: Result) -> str:

@@ -12,8 +12,9 @@ import click
 from surefoot.cli.commands.check import MODEL_OPTIONS
 from surefoot.cli.engine_options import build_engines, engine_flags
 from surefoot.cli.model import Loaded, load_model, model_flags
-from surefoot.cli.output import check_writable, exit_code, positive, write, write_file
+from surefoot.cli.output import check_outputs, deliver_file, exit_code, positive, write
 from surefoot.cli.progress import progress
+from surefoot.cli.screen import say
 from surefoot.cli.study_problem import load_study_problem, names_study
 from surefoot.engines.strengthen import Bound, bounds
 from surefoot.errors import InvalidProblem
@@ -110,12 +111,11 @@ def invariant(
         )
     if tighten is not None and between is None:
         raise InvalidProblem("where should the bound move?", fix="give --between LOW HIGH")
-    inputs = [Path(model)]
-    check_writable(json_path, inputs)
-    check_writable(plot, inputs, "--plot")
-    check_writable(report, inputs, "--report")
+    outputs = {"--json": json_path, "--plot": plot, "--report": report}
+    check_outputs(outputs, [model])
     wiring = {name: options.pop(name) for name in MODEL_OPTIONS}
     name, problem, loaded = one_problem(model, wiring)
+    check_outputs(outputs, loaded.inputs)
     engines = build_engines(engine_name, options, dump_queries)
     with progress(quiet) as tell:
         source = {**loaded.source, "property": name}
@@ -129,12 +129,12 @@ def invariant(
         else:
             made = [b for text, low, high in inductive for b in _moving(problem, text, low, high, precision)]
             about, result = problem, find_invariant(problem, tuple(made), asking)
-    if (
-        plot is not None
-        and isinstance(result.verdict, Found)
-        and isinstance(result.verdict.artifact, TippingPoint)
-    ):
-        write_file(Path(plot), tipping_point_svg(result.verdict.artifact))
+    if plot is not None:
+        match result.verdict:
+            case Found(TippingPoint() as found):
+                deliver_file(plot, lambda: tipping_point_svg(found), quiet)
+            case _:
+                say(f"not written: {plot} (there is no tipping point)", error=True)
     write([(about, result)], json_path, quiet, report)
     return code(result)
 

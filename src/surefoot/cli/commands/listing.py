@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from surefoot.cli.screen import say
 from surefoot.engines import ENGINES
 from surefoot.errors import SurefootError
 from surefoot.problem.environment import Real
@@ -33,7 +34,7 @@ def engines(model: Path | None, properties: tuple[str, ...]) -> int:
                 why = objection(engine, discretise(problem, continuous=True)[0])
             except SurefootError as error:
                 why = str(error)
-            print(f"{problem.name}: {engine!r}: {'can take it' if why is None else why}")
+            say(f"{problem.name}: {engine!r}: {'can take it' if why is None else why}")
     return 0
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
@@ -12,8 +13,9 @@ from typing import Any
 import click
 
 from surefoot.cli.model import load_model, model_flags
-from surefoot.cli.output import check_writable, positive, write_file
+from surefoot.cli.output import check_outputs, deliver_file, positive
 from surefoot.cli.progress import progress
+from surefoot.cli.screen import say
 from surefoot.engines.explicit.engine import Explicit
 from surefoot.engines.explicit.filters import End
 from surefoot.engines.explicit.optimum import Optimal, optimal_table
@@ -35,7 +37,7 @@ DIGITS = 20  # of the numbers in a table, unless they are exact
 @click.option("--optimise", type=click.Choice(["min", "max"]), help="Default: as the property says, or max.")
 @click.option("--exact", is_flag=True, help="Compute in fractions.")
 @click.option("--timeout", type=float, callback=positive, default=60.0, show_default=True, metavar="SECONDS")
-@click.option("--json", "json_path", metavar="FILE", help="Write value and choice of every state.")
+@click.option("--json", "json_path", metavar="FILE|-", help="Write value and choice of every state.")
 @click.option("--quiet", is_flag=True, help="No progress on stderr.")
 def optimum(
     model: Path,
@@ -51,8 +53,9 @@ def optimum(
     With a policy its own value stands beside it, and how much it misses. The table in JSON holds an optimal
     scheduler: which transition to take in which state. The bounds hold; they are not certified one by one.
     """
-    check_writable(json_path, [model])
+    check_outputs({"--json": json_path}, [model])
     loaded = load_model(model, **wiring)
+    check_outputs({"--json": json_path}, loaded.inputs)
     if len(loaded.problems) != 1:
         raise InvalidProblem("an optimum is about one property", fix="name one with --property")
     (given,) = loaded.problems.values()
@@ -63,23 +66,30 @@ def optimum(
     with progress(quiet) as tell:
         table = optimal_table(problem, way, Budget(timeout, progress=tell), Explicit(exact=exact))
     if isinstance(table, Unknown):
-        print(f"unknown ({table.reason.value}): {table.detail}")
+        say(f"unknown ({table.reason.value}): {table.detail}")
         return 3
+    if json_path == "-":
+        sys.stdout.write(_document(table, given.name, way, exact))
+        return 0
+    written = json_path is None or deliver_file(
+        json_path, lambda: _document(table, given.name, way, exact), quiet
+    )
     for row in table:
         if row.is_start:
-            print(_line(row, way))
-    print(f"{counted(len(table), 'state')}, {counted(sum(r.is_start for r in table), 'start')}")
+            say(_line(row, way))
+    say(f"{counted(len(table), 'state')}, {counted(sum(r.is_start for r in table), 'start')}")
     near = [r for r in table if r.near_tie]
     if near:
-        print(
-            f"{counted(len(near), 'near tie')}: where {_where(near[0])}, another order may decide otherwise"
-        )
-    if json_path is not None:
-        head = json.dumps({"schema": 1, "problem": given.name, "optimise": way})
-        texts = lru_cache(maxsize=None)(bounds_text if exact else _rounded)
-        rows = ",\n".join(json.dumps(_row(r, texts)) for r in table)
-        write_file(Path(json_path), f'{head[:-1]}, "states": [\n{rows}\n]}}\n')
-    return 0
+        say(f"{counted(len(near), 'near tie')}: where {_where(near[0])}, another order may decide otherwise")
+    return 0 if written else 4
+
+
+def _document(table: Sequence[Optimal], name: str, way: Optimise, exact: bool) -> str:
+    """The table as JSON, a state in each line."""
+    head = json.dumps({"schema": 1, "problem": name, "optimise": way})
+    texts = lru_cache(maxsize=None)(bounds_text if exact else _rounded)
+    rows = ",\n".join(json.dumps(_row(r, texts)) for r in table)
+    return f'{head[:-1]}, "states": [\n{rows}\n]}}\n'
 
 
 def _rounded(low: Fraction, high: Fraction) -> tuple[str, str]:

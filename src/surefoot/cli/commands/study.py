@@ -30,7 +30,7 @@ from surefoot.cli.commands.shield.made import as_result, make, shapes_for
 from surefoot.cli.commands.shield.paper.degrees import made_degrees
 from surefoot.cli.commands.shield.paper.tables import made_table
 from surefoot.cli.engine_options import Positive, build_engines
-from surefoot.cli.output import positive
+from surefoot.cli.output import check_folder, check_outputs, positive
 from surefoot.cli.progress import progress
 from surefoot.cli.study_training import checked_along, generalised, retrained, simulate, trained
 from surefoot.errors import InvalidProblem
@@ -41,6 +41,7 @@ from surefoot.studies import STUDIES
 from surefoot.studies.figures import Checked
 from surefoot.studies.load import Row, Study, compare, load_study
 from surefoot.verdict.verdict import Result
+from surefoot.visible import join_visible
 from surefoot.work.budget import Budget
 from surefoot.work.child import processor_time
 
@@ -143,6 +144,8 @@ def study(
         print("\n".join(STUDIES))
         return 0
     loaded = load_study(name)
+    check_outputs({"--output": output and str(output), "--plot": plot and str(plot)}, [])
+    check_folder(folder, "--folder")
     if table is not None and name != "control":
         raise InvalidProblem(f"study `{name}` has no tables", fix="surefoot study control", where="--table")
     if not (comparing or training or retrain or generalise or wanted or train or table is not None):
@@ -201,10 +204,10 @@ def _facts(loaded: Study) -> dict[str, object]:
 
 
 def _described(loaded: Study) -> str:
-    lines = [loaded.readme.strip(), ""]
+    lines = [*loaded.readme.strip().splitlines(), ""]
     lines += [f"problem {n}: {show_property(build().property)}" for n, build in loaded.problems.items()]
     lines += [f"problem {n}: needs your network" for n in loaded.needs_network]
-    return "\n".join(lines)
+    return join_visible(lines)
 
 
 def _checked(row: Row) -> str:
@@ -231,4 +234,4 @@ def _table(rows: tuple[Row, ...], claims: Sequence[Checked]) -> str:
             over = "of an over-approximate environment; " if row.overapproximate else ""
             lines.append(f"  trace     {over}in the simulator {row.simulated.words}")
         lines += [f"  note      {row.note}"] if row.note else []
-    return "\n".join(lines)
+    return join_visible(lines)

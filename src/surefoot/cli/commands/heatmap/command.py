@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -26,6 +25,7 @@ from surefoot.cli.engine_options import build_engines
 from surefoot.cli.model import model_flags
 from surefoot.cli.output import worst
 from surefoot.cli.progress import progress
+from surefoot.cli.screen import say
 from surefoot.engines.explicit import Explicit
 from surefoot.errors import InvalidProblem
 from surefoot.problem.parse import parse_term
@@ -87,6 +87,7 @@ def heatmap(
         only = tuple(map(parse_term, look.where)) if places is None else ()
         found = list(variants(models, wiring, swept, saved, places, only, unit))
         _check_critical(outputs, [one.threshold for one in found], limit)
+        outputs.check([Path(file) for one in found for file in one.inputs])
         engine = build_engines(engine_name or Explicit.name, options, dump_queries)[0]
         if "effort" in wanted and isinstance(engine, Explicit):
             raise InvalidProblem("`explicit` makes no runs", fix="draw the effort with --engine statistical")
@@ -96,12 +97,14 @@ def heatmap(
             answered = ask_all(found, asker, started, tell)
     for one in answered:
         if one.trouble:
-            print(f"{one.subject.title}: {one.trouble}", file=sys.stderr)
+            say(f"{one.subject.title}: {one.trouble}", error=True)
+    written = True
     if any(one.tables for one in answered):
         across = len(wanted) if len(wanted) > 1 else len(swept[-1].values) if len(swept) == 2 else None
-        outputs.write(composed(answered, look, wanted, across, line))
-        _write_critical(answered[0], look, limit, outputs)
-    return worst([_exit_code(one, look, limit) for one in answered])
+        written = _write_critical(answered[0], look, limit, outputs)
+        written &= outputs.write(composed(answered, look, wanted, across, line))
+    code = worst([_exit_code(one, look, limit) for one in answered])
+    return code if written or code else 4  # the pictures are what was asked for
 
 
 def _training(
@@ -137,11 +140,12 @@ def _check_critical(
         raise InvalidProblem("critical starts are about one problem and a threshold", fix=fix)
 
 
-def _write_critical(answers: Answers, look: Look, limit: Threshold | None, outputs: Outputs) -> None:
+def _write_critical(answers: Answers, look: Look, limit: Threshold | None, outputs: Outputs) -> bool:
     kept = limit or answers.subject.threshold
     if outputs.critical is not None and kept is not None and "value" in answers.tables:
         found = critical(drawn_starts(answers, look), kept)
-        outputs.write_critical(found, kept, answers.subject.words)
+        return outputs.write_critical(found, kept, answers.subject.words)
+    return True
 
 
 def _exit_code(answers: Answers, look: Look, limit: Threshold | None) -> int:

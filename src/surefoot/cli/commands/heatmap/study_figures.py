@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 from surefoot.cli.commands.heatmap.outputs import Outputs
 from surefoot.cli.commands.shield.pictures import region_scenes
 from surefoot.cli.engine_options import build_engines
+from surefoot.cli.output import deliver_file
 from surefoot.engines.protocol import Engine
 from surefoot.errors import InvalidProblem
 from surefoot.problem.problem import Problem
@@ -35,6 +35,7 @@ from surefoot.studies.figures import (
 from surefoot.studies.figures import values as values_of
 from surefoot.studies.regions import RegionsOf
 from surefoot.verdict.verdict import PerStart, Result, Unknown
+from surefoot.visible import join_visible
 from surefoot.work.budget import Budget
 
 
@@ -179,11 +180,10 @@ def _write(
         page = region.region_page(f"surefoot: {study}, figure {name}", picture)
         data = {"panels": [region.document(scene) for scene in picture]}
     stem = folder / f"{study}-figure-{name}"
-    stem.with_suffix(".png").write_bytes(png(shapes))
-    stem.with_suffix(".svg").write_text(svg(shapes), "utf-8")
-    stem.with_suffix(".html").write_text(page, "utf-8")
-    stem.with_suffix(".json").write_text(json.dumps(data, indent=1) + "\n", "utf-8")
-    print(f"written: {stem}.png, .svg, .html, .json", file=sys.stderr)
+    deliver_file(stem.with_suffix(".png"), lambda: png(shapes))
+    deliver_file(stem.with_suffix(".svg"), lambda: svg(shapes))
+    deliver_file(stem.with_suffix(".html"), lambda: page)
+    deliver_file(stem.with_suffix(".json"), lambda: json.dumps(data, indent=1) + "\n")
 
 
 def claim_facts(checked: Checked) -> dict[str, Any]:
@@ -202,4 +202,4 @@ def claims_text(checked: Sequence[Checked]) -> str:
         lines.append(f"  paper     {claim.paper}: {claim.says}")
         lines.append(f"  measured  {one.measured:.4g} (expected {' and '.join(ends)}{before})")
         lines += [f"  note      {claim.note}"] if claim.note else []
-    return "\n".join(lines)
+    return join_visible(lines)

@@ -14,6 +14,7 @@ from surefoot.problem.policy import ShieldedPolicy
 from surefoot.problem.show import show, show_property
 from surefoot.problem.term import Term
 from surefoot.query.polynomial import Polynomial, variable
+from surefoot.visible import join_visible
 
 STAGES = {
     "kept": "all: its sets hold here too",
@@ -60,7 +61,7 @@ def told(made: Made, seconds: float) -> str:
     lines.append(f"seconds      {seconds:.1f} (processor time of synthesis and checking)")
     if found.interrupted:
         lines.append("interrupted: this is what was found before")
-    return "\n".join(lines)
+    return join_visible(lines)
 
 
 def _rule(made: Made, index: int, branch: Branch) -> list[str]:

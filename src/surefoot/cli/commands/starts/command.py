@@ -11,7 +11,7 @@ from surefoot.cli.commands.check import MODEL_OPTIONS
 from surefoot.cli.commands.invariant import one_problem
 from surefoot.cli.engine_options import build_engines, engine_flags, refuse_options_of_others
 from surefoot.cli.model import model_flags
-from surefoot.cli.output import check_distinct, check_writable, exit_code, positive, write
+from surefoot.cli.output import check_outputs, exit_code, positive, write
 from surefoot.cli.progress import progress
 from surefoot.search import Asking
 from surefoot.search.starts import INTERRUPTED, find_safe_starts
@@ -52,12 +52,11 @@ def starts(
     --means cells). Otherwise the starts are asked about as a whole and split where that is not a proof.
     Exit 0: all are proved, 1: some start is refuted, 3: some are open, none is refuted.
     """
-    inputs = [Path(model)]
-    check_writable(json_path, inputs)
-    check_writable(report, inputs, "--report")
-    check_distinct({"--json": json_path, "--report": report})
+    outputs = {"--json": json_path, "--report": report}
+    check_outputs(outputs, [model])
     wiring = {name: options.pop(name) for name in MODEL_OPTIONS}
     name, problem, loaded = one_problem(model, wiring)
+    check_outputs(outputs, loaded.inputs)
     by_table = engine_name in (None, "predicates") and options.get("means") in (None, "auto", "table")
     refuse_options_of_others(engine_name, options)
     engines = build_engines(engine_name, options, dump_queries)
