@@ -14,7 +14,7 @@ from surefoot.cli.graph_file import check_graph, splits_wanted, with_splits_trie
 from surefoot.cli.model import Loaded, load_model, model_flags, time_flags, timed
 from surefoot.cli.output import check_outputs, positive, write, write_certificate
 from surefoot.cli.progress import progress
-from surefoot.cli.stored_invariant import read_invariant
+from surefoot.cli.stored_json import read_invariant
 from surefoot.cli.study_problem import load_study_problem, names_study
 from surefoot.cli.study_training import simulate
 from surefoot.engines.protocol import Engine
