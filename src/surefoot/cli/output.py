@@ -117,10 +117,10 @@ def worst(codes: Sequence[int]) -> int:
 
 def check_outputs(outputs: Mapping[str, str | None], inputs: Iterable[Path | str]) -> None:
     """Try every output, by its option, before any work: what is refused here is not lost after hours."""
-    check_distinct(outputs)
     known = [Path(i) for i in inputs]
     for option, path in outputs.items():
         check_writable(path, known, option)
+    check_distinct(outputs)
 
 
 def check_writable(path: str | None, inputs: Sequence[Path], option: str = "--json") -> None:
