@@ -10,7 +10,6 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from errno import EACCES
-from fractions import Fraction
 from math import isfinite
 from pathlib import Path
 
@@ -20,9 +19,10 @@ from surefoot.cli.screen import say, say_error
 from surefoot.errors import InvalidProblem, SurefootError
 from surefoot.formats.result_json import to_json
 from surefoot.problem.problem import Problem
-from surefoot.problem.property import Expected, Probability, Threshold
+from surefoot.problem.property import Threshold
 from surefoot.report.page import page
 from surefoot.report.text import render
+from surefoot.verdict.threshold import ThresholdAnswer, compare_with_threshold, threshold_of
 from surefoot.verdict.verdict import (
     Estimated,
     Exact,
@@ -47,6 +47,7 @@ def positive(_: click.Context, option: click.Parameter, seconds: float) -> float
 
 
 WORST_FIRST = (130, 4, 1, 3, 0)
+THRESHOLD_CODES: dict[ThresholdAnswer, int] = {"met": 0, "missed": 1, "undecided": 3}
 
 
 def sha256(path: Path) -> str:
@@ -59,17 +60,17 @@ def exit_code(result: Result, problem: Problem | None = None) -> int:
     A value: 0, or 1 where it misses the threshold of the property; an estimate with its confidence.
     3: no full answer, or one about all runs that rests on the word of a solver.
     """
+    limit = None if problem is None else threshold_of(problem.property)
     match result.verdict:
         case Violated():
             return 1
         case Estimated() as found:
-            return _estimate_code(found, None if problem is None else _threshold(problem))
+            return _estimate_code(found, limit)
         case PerStart(table) if any(isinstance(v, Estimated) for _, v in table):
-            limit = None if problem is None else _threshold(problem)
             return worst([_estimate_code(v, limit) for _, v in table if isinstance(v, Estimated)])
-        case Exact(low, high, certificate) if problem is not None and _threshold(problem) is not None:
-            met = _met(_threshold(problem), low, high)
-            return 3 if met is None or (met and certificate is None) else int(not met)
+        case Exact(certificate=certificate) | PerStart(certificate=certificate) if limit is not None:
+            answer = compare_with_threshold(limit, result.verdict)
+            return 3 if answer == "met" and certificate is None else THRESHOLD_CODES[answer]
         case Proved() | Exact() | Found() | PerStart():
             return 0
         case Holds(up_to, as_asked=asked):
@@ -86,29 +87,7 @@ def _estimate_code(found: Estimated, threshold: Threshold | None) -> int:
         return 130
     if threshold is None:
         return 0 if found.complete else 3
-    met = _met(threshold, found.low, found.high)
-    return 3 if met is None else int(not met)
-
-
-def _threshold(problem: Problem) -> Threshold | None:
-    """What the value has to meet; a number of starts that meet something has to meet nothing itself."""
-    asked = problem.property
-    if not isinstance(asked, Probability | Expected) or asked.over == "count":
-        return None
-    return asked.threshold
-
-
-def _met(threshold: Threshold | None, low: Fraction | None, high: Fraction | None) -> bool | None:
-    """Does a value between these ends (None: infinite) meet the threshold? None: that is not decided."""
-    assert threshold is not None
-    value = threshold.value
-    below = high is not None and (high < value or (threshold.relation == "<=" and high == value))
-    above = low is None or low > value or (threshold.relation == ">=" and low == value)
-    if threshold.relation in ("<", "<="):
-        missed = low is None or low > value or (threshold.relation == "<" and low == value)
-        return True if below else False if missed else None
-    missed = high is not None and (high < value or (threshold.relation == ">" and high == value))
-    return True if above else False if missed else None
+    return THRESHOLD_CODES[compare_with_threshold(threshold, found)]
 
 
 def worst(codes: Sequence[int]) -> int:

@@ -26,19 +26,20 @@ from surefoot.report.shell import shell
 from surefoot.report.text import FINITE_RUNS, evidence, headline
 from surefoot.transform.discretise import discretise
 from surefoot.verdict.artifact import AbstractGraph
+from surefoot.verdict.threshold import answer_threshold, best_start_counts
 from surefoot.verdict.verdict import (
     Certificate,
+    Estimated,
+    Exact,
     Found,
     PerStart,
     Proved,
     Result,
     Trace,
-    Unknown,
-    Vacuous,
     Verdict,
     Violated,
 )
-from surefoot.verdict.words import abridged, statement
+from surefoot.verdict.words import round_long_numbers, statement
 from surefoot.visible import escape_html
 
 MOST_ROWS = 200  # states of a run that are drawn and listed; the JSON has all of them
@@ -65,10 +66,12 @@ def page(results: Sequence[tuple[Problem, Result]]) -> str:
 
 def _section(problem: Problem, result: Result) -> str:
     words = "".join(f"<p>{escape_html(s)}</p>" for s in statement(problem, result.verdict))
+    asked = show_property(problem.property)
     lines = [] if isinstance(result.verdict, Found) else evidence(problem, result, runs=False)
     parts = [
-        f'<section><h2 class="{_mood(result)}">{escape_html(headline(result))}: '
-        f"<code>{escape_html(abridged(show_property(problem.property)))}</code></h2>",
+        f'<section><h2 class="{_mood(problem, result)}">{escape_html(headline(problem, result))}: '
+        f"<code>{escape_html(asked)}</code></h2>",
+        "" if (short := round_long_numbers(asked)) == asked else f"<p>Rounded: {escape_html(short)}</p>",
         words,
         *map(_told, lines),
     ]
@@ -111,14 +114,21 @@ def _starts(problem: Problem, result: Result, table: tuple[tuple[State, Verdict]
     return cut + listed(("start", "value"), rows)
 
 
-def _mood(result: Result) -> str:
-    match result.verdict:
-        case Violated():
+def _mood(problem: Problem, result: Result) -> str:
+    """The colour of an answer: green is for yes, where that is certified; a value is neither good nor bad."""
+    match answer_threshold(problem.property, result.verdict), result.verdict:
+        case "missed", _:
             return "bad"
-        case Unknown() | Vacuous():
-            return "open"
-        case _:
+        case "met", _:
             return "good" if result.certified else "open"
+        case _, Violated():
+            return "bad"
+        case _, Proved():
+            return "good" if result.certified else "open"
+        case None, Exact() | Estimated() | PerStart() | Found():
+            return "value"
+        case _:
+            return "open"
 
 
 def _run(problem: Problem, trace: Trace) -> str:
@@ -128,6 +138,8 @@ def _run(problem: Problem, trace: Trace) -> str:
     cut = ""
     if len(trace.states) > MOST_ROWS:
         cut = f"<p>The first {MOST_ROWS} of {len(trace.states)} states; the JSON result has all.</p>"
+    if table.rounded:
+        cut += "<p>Some numbers are rounded; the JSON result has them as they are.</p>"
     return "\n".join([*charts, cut, _table(table)])
 
 
@@ -194,6 +206,8 @@ def _facts(problem: Problem, result: Result) -> str:
     ]
     if type(problem.property) in FINITE_RUNS:
         facts.append(("note", FINITE_RUNS[type(problem.property)]))
+    if reminder := best_start_counts(problem.property, problem.environment):
+        facts.append(("note", reminder))
     facts += [("note", note) for note in result.notes]
     facts += [("input", f"{path}, SHA-256 {digest}") for path, digest in result.inputs.items()]
     facts.append(("versions", ", ".join(f"{name} {v}" for name, v in result.versions.items())))

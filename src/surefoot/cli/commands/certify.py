@@ -24,6 +24,7 @@ from surefoot.problem.problem import Problem
 from surefoot.problem.show import show_property
 from surefoot.run import arithmetic_of, in_reals_only
 from surefoot.transform.discretise import discretise
+from surefoot.verdict.threshold import answer_threshold
 from surefoot.verdict.verdict import Exact, Found, PerStart, Proved, Violated
 from surefoot.verdict.words import statement
 from surefoot.visible import make_visible
@@ -264,8 +265,20 @@ def misquoted(stored: StoredResult, problem: Problem, real: bool = False) -> str
         return "the result states another property than its files"
     if stored.statement not in (None, statement(problem, verdict)):
         return "the result states something else than what its verdict says of its files"
+    if (why := misjudged(stored, problem)) is not None:
+        return why
     if stored.result.arithmetic != arithmetic_of(problem, real or in_reals_only(verdict)):
         return "the result is about another arithmetic than its verdict"
+    return None
+
+
+def misjudged(stored: StoredResult, problem: Problem) -> str | None:
+    """Why the result answers the threshold of its property otherwise than its numbers do."""
+    verdict = stored.result.verdict
+    each = [v for _, v in verdict.table] if isinstance(verdict, PerStart) else []
+    for said, about in zip(stored.thresholds, (verdict, *each), strict=True):
+        if said not in (None, answer_threshold(problem.property, about)):
+            return "the result answers a threshold otherwise than its numbers do"
     return None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from decimal import ROUND_CEILING
 from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
@@ -22,7 +23,7 @@ from surefoot.engines.explicit.optimum import Optimal, optimal_table
 from surefoot.errors import InvalidProblem
 from surefoot.formats.result_json.values import INFINITE, bounds_text, rounded_outward, value_to
 from surefoot.problem.property import Expected, Optimise, Probability
-from surefoot.report.text import interval
+from surefoot.report.text import decimal_text, interval
 from surefoot.transform.discretise import discretise
 from surefoot.verdict.verdict import Unknown
 from surefoot.verdict.words import counted
@@ -102,7 +103,7 @@ def _line(row: Optimal, way: str) -> str:
     if row.policy is None:
         return told
     gap = row.gap()
-    missed = "" if gap is None else f"; they differ by at most {float(gap[1]):.6g}"
+    missed = "" if gap is None else f"; they differ by at most {decimal_text(gap[1], ROUND_CEILING, 6)}"
     return f"{told}; the policy {interval(*row.policy)}{missed}"
 
 

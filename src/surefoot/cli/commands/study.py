@@ -48,7 +48,12 @@ from surefoot.work.child import processor_time
 
 @click.command()
 @click.argument("name", required=False)
-@click.option("--compare", "comparing", is_flag=True, help="Run every expectation; exit 1 if one is not met.")
+@click.option(
+    "--compare",
+    "comparing",
+    is_flag=True,
+    help="Run every expectation; exit 1 if an answer is not as recorded.",
+)
 @click.option(
     "--timeout",
     type=float,
@@ -189,10 +194,10 @@ def study(
             claims += [claim for one in made for claim in one.claims]
     if as_json:
         told = {"claims": [claim_facts(c) for c in claims]} if claims else {}
-        print(json.dumps({"study": name, "rows": [asdict(r) for r in rows], **told}, indent=1))
+        print(json.dumps({"study": name, "rows": [_row_facts(r) for r in rows], **told}, indent=1))
     else:
         print("\n".join(part for part in (_table(rows, claims), claims_text(claims)) if part))
-    return 0 if all(row.met for row in rows) and all(c.met for c in claims) else 1
+    return 0 if all(one.as_recorded for one in (*rows, *claims)) else 1
 
 
 def _facts(loaded: Study) -> dict[str, object]:
@@ -201,6 +206,10 @@ def _facts(loaded: Study) -> dict[str, object]:
         "problems": list(loaded.problems),
         "with your network": list(loaded.needs_network),
     }
+
+
+def _row_facts(row: Row) -> dict[str, object]:
+    return asdict(row) | {"met": row.answer == "met", "answer": row.answer}
 
 
 def _described(loaded: Study) -> str:
@@ -221,7 +230,7 @@ def _table(rows: tuple[Row, ...], claims: Sequence[Checked]) -> str:
         return "" if claims else "this study has no expectation that can be decided today"
     lines = []
     for row in rows:
-        lines.append(f"{'met    ' if row.met else 'NOT MET'} {row.problem} ({row.engine})")
+        lines.append(f"{row.answer:<7} {row.problem} ({row.engine})")
         took = f" ({row.paper_time})" if row.paper_time else ""
         before = f", {row.recorded_seconds:g} s when written" if row.recorded_seconds is not None else ""
         lines.append(f"  paper     {row.paper}: {row.figure}{took}")

@@ -61,7 +61,7 @@ def is_abstraction(name: str) -> bool:
 def drawn_abstractions(
     names: Sequence[str], how: Making, folder: Path | None, tell: Callable[[str], None], as_json: bool
 ) -> int:
-    """Run every instance once, draw, and measure what the paper claims. Exit 1 if a claim is not met.
+    """Run every instance once, draw, and measure what the paper claims. Exit 1 if one is not as recorded.
 
     Exit 130 if it was interrupted: what is there is drawn. With a folder the next time goes on from there.
     """
@@ -95,7 +95,7 @@ def drawn_abstractions(
         )
         say(f"interrupted: {len(missing)} runs are missing; {rest}", error=True)
         return 130
-    return 0 if all(c.met for c in checked) else 1
+    return 0 if all(c.as_recorded for c in checked) else 1
 
 
 def json_text(data: dict[str, Any]) -> str:

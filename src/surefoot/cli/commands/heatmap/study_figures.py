@@ -65,7 +65,7 @@ def drawn_figures(
     tell: Callable[[str], None],
     as_json: bool,
 ) -> int:
-    """Draw figures and print what was measured. Exit 0 if every claim about them is met, else 1."""
+    """Draw figures and print what was measured. Exit 0 if every claim about them is as recorded, else 1."""
     checked: list[Checked] = []
     for name, made in made_figures(study, names, how, tell):
         checked += made.claims
@@ -74,7 +74,7 @@ def drawn_figures(
         print(json.dumps({"study": study, "claims": [claim_facts(c) for c in checked]}, indent=1))
     else:
         print(claims_text(checked))
-    return 0 if all(c.met for c in checked) else 1
+    return 0 if all(c.as_recorded for c in checked) else 1
 
 
 def made_figures(
@@ -187,7 +187,8 @@ def _write(
 
 
 def claim_facts(checked: Checked) -> dict[str, Any]:
-    return asdict(checked.claim) | {"measured": checked.measured, "met": checked.met}
+    found = {"measured": checked.measured, "as_recorded": checked.as_recorded}
+    return asdict(checked.claim) | found | {"met": checked.answer == "met", "answer": checked.answer}
 
 
 def claims_text(checked: Sequence[Checked]) -> str:
@@ -198,7 +199,7 @@ def claims_text(checked: Sequence[Checked]) -> str:
         ends = [f"at least {claim.at_least:g}"] if claim.at_least is not None else []
         ends += [f"at most {claim.at_most:g}"] if claim.at_most is not None else []
         before = f"; {claim.found:g} when written" if claim.found is not None else ""
-        lines.append(f"{'met    ' if one.met else 'NOT MET'} figure {claim.figure}: {claim.measure}")
+        lines.append(f"{one.answer:<7} figure {claim.figure}: {claim.measure}")
         lines.append(f"  paper     {claim.paper}: {claim.says}")
         lines.append(f"  measured  {one.measured:.4g} (expected {' and '.join(ends)}{before})")
         lines += [f"  note      {claim.note}"] if claim.note else []

@@ -183,7 +183,7 @@ def told(
             "if residuals are independent and normal"
         )
     for name, low, high in zip(variables, box.low, box.high, strict=True):
-        lines.append(f"disturbance  of next {name}: from {low:.9g} to {high:.9g}")
+        lines.append(f"disturbance  of next {name}: from {float(low)!r} to {float(high)!r}")
     lines.append(
         f"contains     a share of at least {np.floor(box.share * 1e6) / 1e6:.6f} of disturbances, with "
         f"confidence {confidence} ({box.count} steps)"
