@@ -46,6 +46,8 @@ def test_accepts_ordinary_code(tree: Path) -> None:
         "    except:",
         "run(command, shell=True)",
         "yaml.load(file)",
+        "from html import escape",
+        "    from rich.console import Console",
         'DATA = "/' + 'work/data"',
         "see /" + "root/notes",
     ],

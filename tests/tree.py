@@ -56,6 +56,22 @@ def forbidden_calls(root: Path) -> Iterator[str]:
                     yield f"{path.relative_to(root)}:{number}: `{name}` is not used here"
 
 
+# Text from files is made visible at these doors; a page or a terminal reached around them is not safe.
+DOORS = {
+    re.compile(r"^\s*(?:from|import) html\b"): "src/surefoot/visible.py",
+    re.compile(r"^\s*(?:from|import) rich\.console\b"): "src/surefoot/cli/screen.py",
+}
+
+
+def other_doors(root: Path) -> Iterator[str]:
+    for path in python_files(root / "src"):
+        name = path.relative_to(root).as_posix()
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+            for pattern, door in DOORS.items():
+                if pattern.search(line) and name != door:
+                    yield f"{name}:{number}: `{line.strip()}` goes around {door}"
+
+
 def machine_paths(root: Path) -> Iterator[str]:
     for path in repository_files(root):
         try:
@@ -79,7 +95,7 @@ def repository_files(root: Path) -> list[Path]:
 
 
 def findings(root: Path) -> list[str]:
-    checks = (long_files, drawers, crowded_folders, forbidden_calls, machine_paths)
+    checks = (long_files, drawers, crowded_folders, forbidden_calls, other_doors, machine_paths)
     return [finding for check in checks for finding in check(root)]
 
 

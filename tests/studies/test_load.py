@@ -87,7 +87,7 @@ def test_expectations_that_are_met() -> None:
 
     rows = compare(study(), verify)
     assert asked == [("climbs", "bmc", {"depth": 5}), ("within", "bmc", {})]
-    assert [row.met for row in rows] == [True, True]
+    assert [row.as_recorded for row in rows] == [True, True]
     assert [row.expected for row in rows] == ["violated after 3 steps", "holds"]
     assert [row.measured for row in rows] == ["violated after 3 steps", "holds up to 3 steps"]
     assert (rows[1].paper, rows[1].figure, rows[1].note) == ("a paper, section 2", "UNSAT", "easy")
@@ -107,7 +107,7 @@ def test_expectations_that_are_met() -> None:
 )
 def test_expectations_that_are_not_met(verdict: Verdict, words: str) -> None:
     (row, *_) = compare(study(TEXT.split("\n\n")[0]), lambda *_: result(verdict))
-    assert not row.met
+    assert not row.as_recorded
     assert row.measured == words
 
 
@@ -131,13 +131,13 @@ BY_INDUCTION = TEXT.split("\n\n")[1] + "\nk = 2"
 )
 def test_the_k_of_an_induction(verdict: Verdict, met: bool, words: str) -> None:
     (row,) = compare(study(BY_INDUCTION), lambda *_: result(verdict))
-    assert (row.met, row.measured) == (met, words)
+    assert (row.as_recorded, row.measured) == (met, words)
     assert row.expected == "holds by induction with k = 2"
 
 
 def test_a_proof_is_as_good_as_an_uncertified_answer_but_not_the_reverse() -> None:
     (row,) = compare(study(TEXT.split("\n\n")[1]), lambda *_: result(Proved(Certificate("unsat", {}))))
-    assert row.met
+    assert row.as_recorded
     wanted = TEXT.split("\n\n")[1].replace('"holds"', '"proved"')
     (row,) = compare(study(wanted), lambda *_: result(Holds(3, "milp", True)))
-    assert not row.met
+    assert not row.as_recorded

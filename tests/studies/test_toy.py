@@ -148,4 +148,4 @@ def test_every_expectation_is_met() -> None:
         lambda problem, engine, options: verify(problem, ENGINES[engine](**options), Budget(60)),
     )
     assert len(rows) == 6
-    assert [row for row in rows if not row.met] == []
+    assert [row for row in rows if not row.as_recorded] == []

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from surefoot.cli.screen import keep_places_of_streams, open_screens, say, say_error
 from surefoot.errors import SurefootError
 
 COMMANDS = {  # name -> file in `commands/`, and what `--help` says of it
@@ -76,41 +77,52 @@ def surefoot(ctx: click.Context, debug: bool) -> int | None:
     return None
 
 
-def one_line(text: str) -> str:
-    """A message on one line, with control characters made visible."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and leave with its exit code."""
+    keep_places_of_streams()
     sys.exit(run(list(sys.argv[1:] if arguments is None else arguments)))
 
 
+# Of these what they print is all that there is; the answer of every other command is its exit code too.
+LISTING = ("inspect", "engines", "solvers", "doctor", "demo", "optimum", "heatmap")
+
+
 def run(arguments: list[str]) -> int:
-    """The exit code of a command; errors are printed as one line."""
+    """The exit code of a command; errors are printed as one line. What cannot be shown changes no verdict."""
+    with open_screens() as (out, err):
+        code = carry_out_command(arguments)
+        out.flush()
+        err.flush()
+        lost = out.lost or out.unescaped.lost
+        if lost is None or isinstance(lost, BrokenPipeError):  # who asked has read enough
+            return code
+        say_error(f"stdout: {lost.strerror or lost}; fix: let it go to a file that can be written")
+        command = next((a for a in arguments if not a.startswith("-")), "")
+        return code or (4 if command in LISTING else 0)
+
+
+def carry_out_command(arguments: list[str]) -> int:
+    """The exit code of a command whose screens are open."""
     try:
         outcome: Any = surefoot.main(arguments, prog_name="surefoot", standalone_mode=False)
         return outcome if isinstance(outcome, int) else 0
     except (click.exceptions.Abort, KeyboardInterrupt):
-        print("interrupted: nothing was found yet", file=sys.stderr)
+        say("interrupted: nothing was found yet", error=True)
         return 130
     except click.ClickException as error:
         ctx = getattr(error, "ctx", None)
         hint = f"; fix: see `{ctx.command_path} --help`" if ctx is not None else ""
-        print(f"error: {one_line(error.format_message().rstrip('.'))}{hint}", file=sys.stderr)
+        say_error(f"{error.format_message().rstrip('.')}{hint}")
         return 2
     except SurefootError as error:
-        print(f"error: {one_line(str(error))}", file=sys.stderr)
+        say_error(str(error))
         return error.exit_code
-    except BrokenPipeError:
-        return 4
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
-        print(f"error: {one_line(f'{place}{error.strerror or error}')}; fix: check the path", file=sys.stderr)
+        say_error(f"{place}{error.strerror or error}; fix: check the path")
         return 2
     except Exception as error:  # noqa: BLE001 - the last line of defence: an internal error is never an answer
         if "--debug" in arguments:
             traceback.print_exc()
-        text = one_line(f"{type(error).__name__}: {error}")
-        print(f"error: internal: {text}; fix: report this with the output of --debug", file=sys.stderr)
+        say_error(f"internal: {type(error).__name__}: {error}; fix: report this with the output of --debug")
         return 4

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from surefoot.cli.output import check_writable, write_file
+from surefoot.cli.output import deliver_file
+from surefoot.cli.screen import say
 from surefoot.engines.predicates import Predicates
 from surefoot.engines.protocol import Engine
 from surefoot.errors import InvalidProblem
@@ -24,15 +25,12 @@ FORMATS = (".dot", ".json", ".html")
 SPLITS = 24  # predicates that are tried for a page, if nothing else is asked for
 
 
-def check_graph(path: str | None, inputs: Sequence[Path]) -> None:
-    """Refuse a name that says no format, or an output that cannot be written, before any work."""
-    if path is None:
-        return
-    if Path(path).suffix not in FORMATS:
+def check_graph(path: str | None) -> None:
+    """Refuse a name that says no format."""
+    if path is not None and Path(path).suffix not in FORMATS:
         raise InvalidProblem(
             f"`{path}` is no .dot, .json or .html file", fix="end its name so", where="--graph"
         )
-    check_writable(path, inputs, "--graph")
 
 
 def graph_of(verdict: Verdict) -> AbstractGraph | None:
@@ -66,8 +64,8 @@ def with_splits_tried(
     return replace(result, verdict=replace(verdict, artifact=artifact))
 
 
-def write_graph(problem: Problem, verdict: Verdict, path: str) -> str:
-    """What was done, for stderr."""
+def write_graph(problem: Problem, verdict: Verdict, path: str, quiet: bool) -> None:
+    """Write it, and say on stderr what was done."""
     found = graph_of(verdict)
     if found is None:
         early = isinstance(verdict, Unknown) and verdict.reason in (Reason.INTERRUPTED, Reason.TIMEOUT)
@@ -76,14 +74,8 @@ def write_graph(problem: Problem, verdict: Verdict, path: str) -> str:
             if early
             else "there is no abstract graph; use --engine predicates"
         )
-        return f"not written: {path} ({why})"
-    match Path(path).suffix:
-        case ".html":
-            run = verdict.trace if isinstance(verdict, Violated) else None
-            text = graph_page(problem, found, run)
-        case ".dot":
-            text = as_dot(found)
-        case _:
-            text = as_json(found)
-    write_file(Path(path), text)
-    return f"written: {path}"
+        say(f"not written: {path} ({why})", error=True)
+        return
+    run = verdict.trace if isinstance(verdict, Violated) else None
+    made = {".html": lambda: graph_page(problem, found, run), ".dot": lambda: as_dot(found)}
+    deliver_file(path, made.get(Path(path).suffix, lambda: as_json(found)), quiet)

@@ -8,19 +8,21 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
-from fractions import Fraction
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from errno import EACCES
 from math import isfinite
 from pathlib import Path
 
 import click
 
-from surefoot.errors import InvalidProblem
+from surefoot.cli.screen import say, say_error
+from surefoot.errors import InvalidProblem, SurefootError
 from surefoot.formats.result_json import to_json
 from surefoot.problem.problem import Problem
-from surefoot.problem.property import Expected, Probability, Threshold
+from surefoot.problem.property import Threshold
 from surefoot.report.page import page
 from surefoot.report.text import render
+from surefoot.verdict.threshold import ThresholdAnswer, compare_with_threshold, threshold_of
 from surefoot.verdict.verdict import (
     Estimated,
     Exact,
@@ -53,6 +55,7 @@ ENDINGS = {  # of the files that an option writes
     "--png": (".png",),
 }
 WORST_FIRST = (130, 4, 1, 3, 0)
+THRESHOLD_CODES: dict[ThresholdAnswer, int] = {"met": 0, "missed": 1, "undecided": 3}
 
 
 def sha256(path: Path) -> str:
@@ -65,17 +68,17 @@ def exit_code(result: Result, problem: Problem | None = None) -> int:
     A value: 0, or 1 where it misses the threshold of the property; an estimate with its confidence.
     3: no full answer, or one about all runs that rests on the word of a solver.
     """
+    limit = None if problem is None else threshold_of(problem.property)
     match result.verdict:
         case Violated():
             return 1
         case Estimated() as found:
-            return _estimate_code(found, None if problem is None else _threshold(problem))
+            return _estimate_code(found, limit)
         case PerStart(table) if any(isinstance(v, Estimated) for _, v in table):
-            limit = None if problem is None else _threshold(problem)
             return worst([_estimate_code(v, limit) for _, v in table if isinstance(v, Estimated)])
-        case Exact(low, high, certificate) if problem is not None and _threshold(problem) is not None:
-            met = _met(_threshold(problem), low, high)
-            return 3 if met is None or (met and certificate is None) else int(not met)
+        case Exact(certificate=certificate) | PerStart(certificate=certificate) if limit is not None:
+            answer = compare_with_threshold(limit, result.verdict)
+            return 3 if answer == "met" and certificate is None else THRESHOLD_CODES[answer]
         case Proved() | Exact() | Found() | PerStart():
             return 0
         case Holds(up_to, as_asked=asked):
@@ -92,54 +95,65 @@ def _estimate_code(found: Estimated, threshold: Threshold | None) -> int:
         return 130
     if threshold is None:
         return 0 if found.complete else 3
-    met = _met(threshold, found.low, found.high)
-    return 3 if met is None else int(not met)
-
-
-def _threshold(problem: Problem) -> Threshold | None:
-    """What the value has to meet; a number of starts that meet something has to meet nothing itself."""
-    asked = problem.property
-    if not isinstance(asked, Probability | Expected) or asked.over == "count":
-        return None
-    return asked.threshold
-
-
-def _met(threshold: Threshold | None, low: Fraction | None, high: Fraction | None) -> bool | None:
-    """Does a value between these ends (None: infinite) meet the threshold? None: that is not decided."""
-    assert threshold is not None
-    value = threshold.value
-    below = high is not None and (high < value or (threshold.relation == "<=" and high == value))
-    above = low is None or low > value or (threshold.relation == ">=" and low == value)
-    if threshold.relation in ("<", "<="):
-        missed = low is None or low > value or (threshold.relation == "<" and low == value)
-        return True if below else False if missed else None
-    missed = high is not None and (high < value or (threshold.relation == ">" and high == value))
-    return True if above else False if missed else None
+    return THRESHOLD_CODES[compare_with_threshold(threshold, found)]
 
 
 def worst(codes: Sequence[int]) -> int:
     return next((c for c in WORST_FIRST if c in codes), 0)
 
 
-def check_writable(json_path: str | None, inputs: Sequence[Path], option: str = "--json") -> None:
-    """Refuse an output that is a folder, has no folder, or would overwrite an input, before any work."""
-    if json_path is None or json_path == "-":
+def check_outputs(outputs: Mapping[str, str | None], inputs: Iterable[Path | str]) -> None:
+    """Try every output, by its option, before any work: what is refused here is not lost after hours."""
+    known = [Path(i) for i in inputs]
+    for option, path in outputs.items():
+        check_writable(path, known, option)
+    check_distinct(outputs)
+
+
+def check_writable(path: str | None, inputs: Sequence[Path], option: str = "--json") -> None:
+    """Refuse an output that is a folder, has no folder, would overwrite an input, or cannot be written."""
+    if path is None or (path == "-" and option == "--json"):
         return
-    target = Path(json_path)
+    if path == "-":
+        raise InvalidProblem("stdout is for the answer", fix="give the name of a file", where=option)
+    target = Path(path)
     endings = ENDINGS.get(option, ())
-    if endings and not target.is_dir() and not target.name.endswith(endings):
-        what = f"`{json_path}` does not end in {' or '.join(endings)}"
-        raise InvalidProblem(what, fix="nothing else is written: choose such a name", where=option)
-    if target.is_dir():
-        raise InvalidProblem(f"`{json_path}` is a folder", fix="give the name of a file", where=option)
-    if not target.parent.is_dir():
-        raise InvalidProblem(f"folder `{target.parent}` does not exist", fix="create it first", where=option)
-    if any(target.exists() and target.samefile(i) for i in inputs if i.exists()):
-        raise InvalidProblem(
-            f"`{json_path}` is an input of this run", fix="choose another name", where=option
-        )
-    if not os.access(target.parent, os.W_OK):
-        raise InvalidProblem(f"folder `{target.parent}` is not writable", where=option)
+    try:
+        if endings and not target.is_dir() and not target.name.endswith(endings):
+            what = f"`{path}` does not end in {' or '.join(endings)}"
+            raise InvalidProblem(what, fix="nothing else is written: choose such a name", where=option)
+        if target.is_dir():
+            raise InvalidProblem(f"`{path}` is a folder", fix="give the name of a file", where=option)
+        if not target.parent.is_dir():
+            raise InvalidProblem(
+                f"folder `{target.parent}` does not exist", fix="create it first", where=option
+            )
+        if _exists(target) and any(target.samefile(i) for i in inputs if i.exists()):
+            raise InvalidProblem(f"`{path}` is an input of this run", fix="choose another name", where=option)
+        _try(target)
+    except OSError as error:
+        what = f"`{path}` cannot be written: {error.strerror or error}"
+        raise InvalidProblem(what, fix="choose another name", where=option) from None
+
+
+def _exists(target: Path) -> bool:
+    """`Path.exists` calls a name that is too long, or not allowed to be looked at, one that is not there."""
+    try:
+        target.stat()
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _try(target: Path) -> None:
+    """Do what `write_file` will do, with nothing in it."""
+    if _exists(target) and not target.is_file():  # a pipe or a device
+        if not os.access(target, os.W_OK):
+            raise PermissionError(EACCES, os.strerror(EACCES))
+        return
+    handle, temporary = tempfile.mkstemp(dir=target.resolve().parent, prefix=".")
+    os.close(handle)
+    os.unlink(temporary)
 
 
 def check_distinct(outputs: Mapping[str, str | None]) -> None:
@@ -148,9 +162,42 @@ def check_distinct(outputs: Mapping[str, str | None]) -> None:
     for option, path in outputs.items():
         if path is None or path == "-":
             continue
-        if (other := known.setdefault(Path(path).resolve(), option)) != option:
+        place = Path(os.path.realpath(path))
+        if place.exists() and not place.is_file():
+            continue  # a pipe or a device takes both, one after the other
+        if (other := known.setdefault(place, option)) != option:
             what = f"`{path}` is the file of {other} too"
             raise InvalidProblem(what, fix="choose another name", where=option)
+
+
+def check_folder(folder: Path | None, option: str) -> None:
+    """Make a folder for outputs, or refuse it, before any work."""
+    if folder is None:
+        return
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        _try(folder / "file")
+    except OSError as error:
+        what = f"folder `{folder}` cannot be used: {error.strerror or error}"
+        raise InvalidProblem(what, fix="choose another name", where=option) from None
+
+
+def deliver_file(path: str | Path, make: Callable[[], str | bytes], quiet: bool = False) -> bool:
+    """Write a file beside an answer, and say so on stderr. What goes wrong is an error line there: the answer
+    is shown all the same, and the exit code is still that of the answer."""
+    try:
+        write_file(Path(path), make())
+    except SurefootError as error:
+        say_error(str(error))
+    except OSError as error:
+        say_error(f"`{path}` cannot be written: {error.strerror or error}")
+    except Exception as error:  # noqa: BLE001 - a picture that cannot be drawn is no reason to lose a verdict
+        say_error(f"`{path}` is not written: internal: {type(error).__name__}: {error}; fix: report this")
+    else:
+        if not quiet:
+            say(f"written: {path}", error=True)
+        return True
+    return False
 
 
 def write(
@@ -159,60 +206,81 @@ def write(
     quiet: bool = False,
     report: str | None = None,
 ) -> int:
-    """Print all results as text (unless stdout is for JSON), write JSON and report; the worst exit code."""
-    if json_path != "-":
-        for problem, result in results:
-            print(render(problem, result))
-    write_json(results, json_path, quiet)
-    write_report(results, report, quiet)
+    """Write JSON and report, then print all results as text (unless stdout is for JSON); worst exit code."""
+    try:
+        write_json(results, None if json_path == "-" else json_path, quiet)
+        write_report(results, report, quiet)
+    finally:  # also if writing was interrupted
+        if json_path == "-":
+            write_json(results, json_path, quiet)
+        else:
+            for problem, result in results:
+                print(render(problem, result))
     return worst([exit_code(result, problem) for problem, result in results])
 
 
 def write_json(results: Sequence[tuple[Problem, Result]], json_path: str | None, quiet: bool) -> None:
     """The complete results as one JSON object, to stdout (`-`) or to a file."""
-    if json_path is None:
-        return
-    documents = [to_json(problem, result) for problem, result in results]
-    data: Mapping[str, object] = documents[0] if len(documents) == 1 else {"schema": 1, "results": documents}
-    text = json.dumps(data, indent=1) + "\n"
+
+    def made() -> str:
+        documents = [to_json(problem, result) for problem, result in results]
+        several = {"schema": 1, "results": documents}
+        return json.dumps(documents[0] if len(documents) == 1 else several, indent=1) + "\n"
+
     if json_path == "-":
-        sys.stdout.write(text)
+        sys.stdout.write(made())
+    elif json_path is not None:
+        deliver_file(json_path, made, quiet)
+
+
+def write_facts(path: str, make: Callable[[], Mapping[str, object]], quiet: bool) -> None:
+    """Facts that are no result of an engine as one JSON object, to stdout (`-`) or to a file."""
+    if path == "-":
+        sys.stdout.write(json.dumps(make(), indent=1) + "\n")
     else:
-        write_file(Path(json_path), text)
-        if not quiet:
-            print(f"written: {json_path}", file=sys.stderr)
+        deliver_file(path, lambda: json.dumps(make(), indent=1) + "\n", quiet)
 
 
 def write_report(results: Sequence[tuple[Problem, Result]], path: str | None, quiet: bool) -> None:
     """The results as one HTML file."""
     if path is not None:
-        write_file(Path(path), page(results))
-        if not quiet:
-            print(f"written: {path}", file=sys.stderr)
+        deliver_file(path, lambda: page(results), quiet)
 
 
-def write_certificate(verdict: Verdict, path: str) -> str:
-    """The certificate alone, as the stand-alone checker reads it; what was done, for stderr."""
+def write_certificate(verdict: Verdict, path: str, quiet: bool) -> None:
+    """The certificate alone, as the stand-alone checker reads it; on stderr what was done."""
     found = verdict.certificate if isinstance(verdict, Proved | Violated | Exact | PerStart) else None
     if found is None:
-        return f"not written: {path} (there is no proof)"
-    text = json.dumps(found.content, separators=(",", ":")) + "\n"
-    write_file(Path(path), gzip.compress(text.encode(), mtime=0) if path.endswith(".gz") else text)
-    return f"written: {path}"
+        say(f"not written: {path} (there is no proof)", error=True)
+    else:
+        deliver_file(path, lambda: packed_json(found.content, path), quiet)
+
+
+def packed_json(content: Mapping[str, object], path: str) -> str | bytes:
+    """JSON without spaces, compressed if the name of the file asks for it."""
+    text = json.dumps(content, separators=(",", ":")) + "\n"
+    return gzip.compress(text.encode(), mtime=0) if path.endswith(".gz") else text
 
 
 def write_file(target: Path, content: str | bytes) -> None:
     """Write at once or not at all: an interrupted or full disk leaves the old file intact."""
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    data = content.encode() if isinstance(content, str) else content
+    temporary: str | None = None
     try:
+        if target.exists() and not target.is_file():  # a pipe or a device is written to, never replaced
+            target.write_bytes(data)
+            return
+        target = target.resolve()  # what a link points to, not the link
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".")
         with os.fdopen(handle, "wb") as stream:
-            stream.write(content.encode() if isinstance(content, str) else content)
+            stream.write(data)
         mask = os.umask(0)
         os.umask(mask)
         os.chmod(temporary, 0o666 & ~mask)  # as any other new file; temporary files are private
         os.replace(temporary, target)
     except BaseException as error:
-        Path(temporary).unlink(missing_ok=True)
+        if temporary is not None:
+            Path(temporary).unlink(missing_ok=True)
         if isinstance(error, OSError):
             raise InvalidProblem(f"`{target}` cannot be written: {error.strerror}") from None
         raise

@@ -8,6 +8,9 @@ from contextlib import contextmanager
 from threading import Event, Thread
 from time import monotonic
 
+from surefoot.cli.screen import Screen, rich_console, say
+from surefoot.visible import make_visible
+
 EVERY_SECONDS = 10.0
 
 
@@ -17,19 +20,39 @@ def progress(quiet: bool) -> Iterator[Callable[[str], None]]:
     if quiet:
         yield lambda _: None
     elif sys.stderr.isatty():
-        from rich.console import Console
-
-        with Console(stderr=True).status("starting") as status:
-            yield lambda text: status.update(_escaped(text))
+        with _live() as tell:
+            yield tell
     else:
         with _plain() as tell:
             yield tell
 
 
-def _escaped(text: str) -> str:
-    from rich.markup import escape
+@contextmanager
+def _live() -> Iterator[Callable[[str], None]]:
+    """A line at the bottom of the terminal; what is printed meanwhile goes where it would go without it."""
+    from rich.live import Live
+    from rich.spinner import Spinner
+    from rich.text import Text
 
-    return escape(text)
+    console = rich_console(sys.stderr)
+
+    def shown(text: str) -> Text:
+        return Text(make_visible(text), no_wrap=True, overflow="ellipsis")
+
+    def make_room() -> None:
+        console.file.write("\r\x1b[2K")
+        console.file.flush()
+
+    spinner = Spinner("dots" if console.encoding.startswith("utf") else "line", shown("starting"))
+    screens = [stream for stream in (sys.stdout, sys.stderr) if isinstance(stream, Screen)]
+    with Live(spinner, console=console, transient=True, redirect_stdout=False, redirect_stderr=False):
+        for screen in screens:
+            screen.make_room = make_room
+        try:
+            yield lambda text: spinner.update(text=shown(text))
+        finally:
+            for screen in screens:
+                screen.make_room = None
 
 
 @contextmanager
@@ -38,7 +61,7 @@ def _plain() -> Iterator[Callable[[str], None]]:
 
     def speak() -> None:
         while not done.wait(EVERY_SECONDS):
-            print(f"[{monotonic() - started:.0f} s] {latest[0]}", file=sys.stderr, flush=True)
+            say(f"[{monotonic() - started:.0f} s] {latest[0]}", error=True)
 
     speaker = Thread(target=speak, daemon=True)
     speaker.start()

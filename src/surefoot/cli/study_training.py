@@ -6,14 +6,15 @@ import json
 from collections.abc import Callable
 from dataclasses import asdict
 from fractions import Fraction
-from html import escape
 from importlib.util import find_spec
 from pathlib import Path
 
 from surefoot.cli.engine_options import build_engines
-from surefoot.cli.output import check_writable, write_file
+from surefoot.cli.output import check_outputs, deliver_file
+from surefoot.cli.screen import say
 from surefoot.errors import InvalidProblem, MissingBackend, did_you_mean
 from surefoot.problem.problem import Problem
+from surefoot.report.found_page import preformatted
 from surefoot.report.plot import bounds_svg
 from surefoot.report.shell import shell
 from surefoot.run import verify
@@ -76,9 +77,10 @@ def generalised(
     if plot is not None and lines:
         names = f"P, largest {about.quantity}", f"L, {about.quantity}"
         picture = bounds_svg(about.words, *names, lines)
-        told = f"<pre>{escape(drawn_bounds(about, tuple(found), answers))}</pre>"
+        told = preformatted(drawn_bounds(about, tuple(found), answers))
         title = f"surefoot: {loaded.name}"
-        write_file(plot, shell(title, [picture, told]) if plot.suffix == ".html" else picture)
+        page = plot.suffix == ".html"
+        deliver_file(plot, lambda: shell(title, [picture, told]) if page else picture, quiet=True)
     if as_json:
         facts = [{k: str(v) if isinstance(v, Fraction) else v for k, v in asdict(t).items()} for t in found]
         print(json.dumps({"study": loaded.name, "bounds": facts, "answers": [asdict(a) for a in answers]}))
@@ -156,20 +158,21 @@ def trained(
         raise InvalidProblem(f"study `{loaded.name}` has no problem `{wanted}`", fix=fix, where="--train")
     if output is None or output.suffix != ".onnx":
         raise InvalidProblem("there is no file for the actor", fix="--output FILE.onnx", where="--train")
-    check_writable(str(output), [], "--output")
+    check_outputs({"--output": str(output), "the recipe of --output": str(text_file(output))}, [])
     sizes = _sizes(loaded.name, wanted, hidden)
     system = system_of(discretise(loaded.problems[wanted]())[0])
     recipe = actor_recipe(sizes, imitate)
     made = train_actor(system, recipe, seed, tell)
-    write_file(output, onnx_bytes(made.layers, "relu", wanted, made.reach))
-    write_file(text_file(output), training_text(wanted, recipe, seed, made))
+    written = deliver_file(output, lambda: onnx_bytes(made.layers, "relu", wanted, made.reach), quiet=True)
+    written &= deliver_file(text_file(output), lambda: training_text(wanted, recipe, seed, made), quiet=True)
     update, worth, fallen = made.kept()
-    took = f"{made.cpu_seconds:.1f} s of processor time; written: {output}, {text_file(output).name}"
-    print(f"{wanted}: after {update} updates mean return {worth:.4g}, {fallen} held-out runs unsafe, {took}")
+    took = f"{made.cpu_seconds:.1f} s of processor time"
+    took += f"; written: {output}, {text_file(output).name}" if written else ""
+    say(f"{wanted}: after {update} updates mean return {worth:.4g}, {fallen} held-out runs unsafe, {took}")
     if made.interrupted:
-        print("interrupted: this is the best actor so far")
+        say("interrupted: this is the best actor so far")
         return 130
-    return 1 if fallen else 0
+    return 1 if fallen else 0 if written else 4
 
 
 def _sizes(study: str, problem: str, hidden: str) -> tuple[int, ...]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 from math import isfinite
 
 from surefoot.report.drawing.frame import Frame, ticks
+from surefoot.visible import escape_html
 
 WIDTH, HEIGHT = 640, 170
 LEFT, RIGHT, TOP, BOTTOM = 70, 16, 26, 30
@@ -30,8 +30,8 @@ def line_chart(title: str, series: Sequence[Series], *, since: float = 0.0, loop
         return ""
     across, along = _scale([x for x, _ in points], 0.0), _scale([y for _, y in points], 0.08)
     frame = Frame(LEFT, WIDTH - RIGHT, TOP, HEIGHT - BOTTOM, across, along)
-    parts = [f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title)}">']
-    parts.append(f'<text x="{LEFT}" y="16" class="title">{escape(title)}</text>')
+    parts = [f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape_html(title)}">']
+    parts.append(f'<text x="{LEFT}" y="16" class="title">{escape_html(title)}</text>')
     parts += _history(frame, since)
     parts += _grid(frame)
     for number, one in enumerate(shown):
@@ -76,7 +76,7 @@ def _line(one: Series, colour: str, frame: Frame) -> list[str]:
     path = " ".join(f"{x:.1f},{y:.1f}" for x, y, _, _ in spots)
     marks = (
         f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}">'
-        f"<title>{escape(one.label)}: {value:.9g} at step {step:g}</title></circle>"
+        f"<title>{escape_html(one.label)}: {value:.9g} at step {step:g}</title></circle>"
         for x, y, step, value in spots
     )
     return [f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="1.6"/>', *marks]
@@ -99,5 +99,5 @@ def _legend(series: Sequence[Series]) -> list[str]:
         if x < LEFT + 150:
             break
         parts.append(f'<rect x="{x}" y="8" width="10" height="10" fill="{COLOURS[number % len(COLOURS)]}"/>')
-        parts.append(f'<text x="{x + 13}" y="17" class="tick">{escape(one.label)}</text>')
+        parts.append(f'<text x="{x + 13}" y="17" class="tick">{escape_html(one.label)}</text>')
     return parts

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from textwrap import shorten
 
 from surefoot.problem.show import show
 from surefoot.problem.term import Const
@@ -17,7 +16,7 @@ from surefoot.verdict.artifact import (
     Trial,
 )
 from surefoot.verdict.verdict import Holds, Proved, Unknown, Violated
-from surefoot.verdict.words import LONGEST, abridged, counted
+from surefoot.verdict.words import counted, cut_term
 
 
 def found_lines(artifact: object) -> list[str]:
@@ -112,7 +111,7 @@ def starts_told(found: SafeStarts) -> list[tuple[str, str]]:
         groups = found.of(answer)
         for group in groups[:MOST_GROUPS]:
             number = "" if group.count is None else f"{counted(group.count, 'start')}, "
-            where = shorten(abridged(show(group.condition)), LONGEST)
+            where = cut_term(show(group.condition))
             lines.append((word, f"{where} ({number}{_why(group)})"))
         if len(groups) > MOST_GROUPS:
             lines.append((word, f"… and {len(groups) - MOST_GROUPS} more parts; --json has them"))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from html import escape
 
 from surefoot.problem.show import show
 from surefoot.problem.term import Const
 from surefoot.report.found import evidence_of, starts_told
 from surefoot.report.plot import verdicts_svg
 from surefoot.verdict.artifact import Invariant, SafeStarts, TippingPoint, Trial
+from surefoot.visible import escape_html
 
 
 def found_html(artifact: object) -> str:
@@ -50,7 +50,7 @@ def tipping_words(found: TippingPoint) -> list[str]:
 def _tipping_point(found: TippingPoint) -> str:
     order = sorted(enumerate(found.trials, 1), key=lambda pair: pair[1].value)
     rows = [_trial(number, trial) for number, trial in order]
-    words = "".join(f"<p>{escape(sentence)}</p>" for sentence in tipping_words(found))
+    words = "".join(f"<p>{escape_html(sentence)}</p>" for sentence in tipping_words(found))
     head = ("value", "verdict", "evidence", "seconds", "question")
     return f"{words}\n{verdicts_svg(found)}\n{listed(head, rows)}"
 
@@ -72,7 +72,7 @@ def _invariant(found: Invariant) -> str:
     ]
     whole = all(o.certified for o in found.obligations)
     state = "a certificate that the checker accepts" if whole else "the word of a solver, at least in part"
-    kept = f"<code>{escape(show(found.condition))}</code>"
+    kept = f"<code>{escape_html(show(found.condition))}</code>"
     words = (
         f"<p>No run leaves {kept}: every start satisfies it, no step leads out of it, and no bad state "
         f"satisfies it. Each of these rests on {state}.</p>"
@@ -82,13 +82,15 @@ def _invariant(found: Invariant) -> str:
 
 
 def listed(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    titles = "".join(f'<th class="text">{escape(name)}</th>' for name in head)
+    titles = "".join(f'<th class="text">{escape_html(name)}</th>' for name in head)
     body = "".join(
-        "<tr>" + "".join(f'<td class="text">{escape(cell)}</td>' for cell in row) + "</tr>" for row in rows
+        "<tr>" + "".join(f'<td class="text">{escape_html(cell)}</td>' for cell in row) + "</tr>"
+        for row in rows
     )
     return f'<div class="table"><table><tr>{titles}</tr>{body}</table></div>'
 
 
 def preformatted(text: str) -> str:
     """Lines as the command prints them."""
-    return f'<pre class="table">{escape(text)}</pre>'
+    shown = "\n".join(map(escape_html, text.split("\n")))
+    return f'<pre class="table">{shown}</pre>'

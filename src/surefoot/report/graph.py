@@ -7,6 +7,7 @@ import json
 from surefoot.formats.result_json.artifacts import abstract_graph
 from surefoot.problem.show import show
 from surefoot.verdict.artifact import AbstractGraph, AbstractState
+from surefoot.visible import make_visible
 
 
 def as_json(graph: AbstractGraph) -> str:
@@ -23,12 +24,12 @@ def as_dot(graph: AbstractGraph) -> str:
     for source, label, target in graph.edges:
         actions.setdefault((source, target), []).append(label)
     for (source, target), labels in actions.items():
-        lines.append(f"  s{source} -> s{target} [label={_quoted(', '.join(labels))}];")
+        lines.append(f"  s{source} -> s{target} [label={_quoted(make_visible(', '.join(labels)))}];")
     return "\n".join([*lines, "}"]) + "\n"
 
 
 def _label(graph: AbstractGraph, state: AbstractState) -> str:
-    places = [f"{component} in {place}" for component, place in state.locations]
+    places = [make_visible(f"{component} in {place}") for component, place in state.locations]
     truths = [
         show(predicate) if value else f"not ({show(predicate)})"
         for predicate, value in zip(graph.predicates, state.values, strict=True)

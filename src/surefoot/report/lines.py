@@ -5,11 +5,11 @@ from __future__ import annotations
 from bisect import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 from itertools import accumulate
 from math import log10
 
 from surefoot.report.drawing.frame import Frame, ticks
+from surefoot.visible import escape_html
 
 WIDTH, HEIGHT = 460, 300
 LEFT, RIGHT, TOP, BOTTOM = 64, 150, 34, 40
@@ -135,13 +135,13 @@ def _line(line: Line, panel: LinePanel, frame: Frame, colour: str, dash: str) ->
         parts.append(f'<polyline points="{path}" {style}/>')
     for over, value in line.points:
         x, y = frame.place(over, _scaled(value, panel))
-        told = escape(f"{line.label}: {value:.6g} at {over:g}")
+        told = escape_html(f"{line.label}: {value:.6g} at {over:g}")
         parts.append(
             f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.4" fill="{colour}"><title>{told}</title></circle>'
         )
     for over, value in line.late:
         shape = _arrow(*frame.place(over, _scaled(value, panel)))
-        told = escape(f"{line.label}: no end within {value:.6g} at {over:g}")
+        told = escape_html(f"{line.label}: no end within {value:.6g} at {over:g}")
         parts.append(f'<path d="{shape}" fill="white" stroke="{colour}"><title>{told}</title></path>')
     return parts
 
@@ -160,4 +160,6 @@ def _arrow(x: float, y: float) -> str:
 
 
 def _text(x: float, y: float, text: str, *, size: int = 12, anchor: str = "start") -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" text-anchor="{anchor}">{escape(text)}</text>'
+    return (
+        f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" text-anchor="{anchor}">{escape_html(text)}</text>'
+    )

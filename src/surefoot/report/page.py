@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from html import escape
 
 from surefoot.problem.problem import Problem
 from surefoot.problem.semantics import State, decision
@@ -27,19 +26,21 @@ from surefoot.report.shell import shell
 from surefoot.report.text import FINITE_RUNS, evidence, headline
 from surefoot.transform.discretise import discretise
 from surefoot.verdict.artifact import AbstractGraph
+from surefoot.verdict.threshold import answer_threshold, best_start_counts
 from surefoot.verdict.verdict import (
     Certificate,
+    Estimated,
+    Exact,
     Found,
     PerStart,
     Proved,
     Result,
     Trace,
-    Unknown,
-    Vacuous,
     Verdict,
     Violated,
 )
-from surefoot.verdict.words import abridged, statement
+from surefoot.verdict.words import round_long_numbers, statement
+from surefoot.visible import escape_html
 
 MOST_ROWS = 200  # states of a run that are drawn and listed; the JSON has all of them
 MOST_LINES = 9  # outputs in one chart
@@ -64,11 +65,13 @@ def page(results: Sequence[tuple[Problem, Result]]) -> str:
 
 
 def _section(problem: Problem, result: Result) -> str:
-    words = "".join(f"<p>{escape(s)}</p>" for s in statement(problem, result.verdict))
+    words = "".join(f"<p>{escape_html(s)}</p>" for s in statement(problem, result.verdict))
+    asked = show_property(problem.property)
     lines = [] if isinstance(result.verdict, Found) else evidence(problem, result, runs=False)
     parts = [
-        f'<section><h2 class="{_mood(result)}">{escape(headline(result))}: '
-        f"<code>{escape(abridged(show_property(problem.property)))}</code></h2>",
+        f'<section><h2 class="{_mood(problem, result)}">{escape_html(headline(problem, result))}: '
+        f"<code>{escape_html(asked)}</code></h2>",
+        "" if (short := round_long_numbers(asked)) == asked else f"<p>Rounded: {escape_html(short)}</p>",
         words,
         *map(_told, lines),
     ]
@@ -94,8 +97,8 @@ def _told(line: str) -> str:
     """A line of the text report; the word in its first column stands out."""
     label = _LABEL.match(line)
     if label is None:
-        return f"<p>{escape(line)}</p>"
-    return f"<p><strong>{escape(label[1].capitalize())}:</strong> {escape(label[2])}</p>"
+        return f"<p>{escape_html(line)}</p>"
+    return f"<p><strong>{escape_html(label[1].capitalize())}:</strong> {escape_html(label[2])}</p>"
 
 
 def _starts(problem: Problem, result: Result, table: tuple[tuple[State, Verdict], ...]) -> str:
@@ -111,14 +114,21 @@ def _starts(problem: Problem, result: Result, table: tuple[tuple[State, Verdict]
     return cut + listed(("start", "value"), rows)
 
 
-def _mood(result: Result) -> str:
-    match result.verdict:
-        case Violated():
+def _mood(problem: Problem, result: Result) -> str:
+    """The colour of an answer: green is for yes, where that is certified; a value is neither good nor bad."""
+    match answer_threshold(problem.property, result.verdict), result.verdict:
+        case "missed", _:
             return "bad"
-        case Unknown() | Vacuous():
-            return "open"
-        case _:
+        case "met", _:
             return "good" if result.certified else "open"
+        case _, Violated():
+            return "bad"
+        case _, Proved():
+            return "good" if result.certified else "open"
+        case None, Exact() | Estimated() | PerStart() | Found():
+            return "value"
+        case _:
+            return "open"
 
 
 def _run(problem: Problem, trace: Trace) -> str:
@@ -128,6 +138,8 @@ def _run(problem: Problem, trace: Trace) -> str:
     cut = ""
     if len(trace.states) > MOST_ROWS:
         cut = f"<p>The first {MOST_ROWS} of {len(trace.states)} states; the JSON result has all.</p>"
+    if table.rounded:
+        cut += "<p>Some numbers are rounded; the JSON result has them as they are.</p>"
     return "\n".join([*charts, cut, _table(table)])
 
 
@@ -170,13 +182,15 @@ def _variables(problem: Problem, table: RunTable, trace: Trace) -> list[str]:
 
 
 def _table(table: RunTable) -> str:
-    head = "".join(f"<th>{escape(name)}</th>" for name in ("state", *table.names))
+    head = "".join(f"<th>{escape_html(name)}</th>" for name in ("state", *table.names))
     body = "".join(
-        f"<tr><td>{i}</td>" + "".join(f"<td>{escape(row.get(n, ''))}</td>" for n in table.names) + "</tr>"
+        f"<tr><td>{i}</td>"
+        + "".join(f"<td>{escape_html(row.get(n, ''))}</td>" for n in table.names)
+        + "</tr>"
         for i, row in enumerate(table.rows)
     )
     before = "".join(
-        f'<tr><td>{escape(name)}</td><td class="text">{escape(", ".join(values))}</td></tr>'
+        f'<tr><td>{escape_html(name)}</td><td class="text">{escape_html(", ".join(values))}</td></tr>'
         for name, values in table.before.items()
     )
     if before:
@@ -192,8 +206,10 @@ def _facts(problem: Problem, result: Result) -> str:
     ]
     if type(problem.property) in FINITE_RUNS:
         facts.append(("note", FINITE_RUNS[type(problem.property)]))
+    if reminder := best_start_counts(problem.property, problem.environment):
+        facts.append(("note", reminder))
     facts += [("note", note) for note in result.notes]
     facts += [("input", f"{path}, SHA-256 {digest}") for path, digest in result.inputs.items()]
     facts.append(("versions", ", ".join(f"{name} {v}" for name, v in result.versions.items())))
-    listed = "".join(f"<dt>{escape(k)}</dt><dd>{escape(v)}</dd>" for k, v in facts)
+    listed = "".join(f"<dt>{escape_html(k)}</dt><dd>{escape_html(v)}</dd>" for k, v in facts)
     return f"<details><summary>What this rests on</summary><dl>{listed}</dl></details>"

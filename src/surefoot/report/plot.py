@@ -7,13 +7,13 @@ the tipping points of several policies.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from html import escape
 from math import log
 
 from surefoot.problem.show import show
 from surefoot.problem.term import Const
 from surefoot.report.drawing.frame import Frame
 from surefoot.verdict.artifact import TippingPoint, Trial
+from surefoot.visible import escape_html
 
 WIDTH, HEIGHT = 720, 360
 LEFT, RIGHT, TOP, BOTTOM = 70, 20, 56, 56
@@ -64,7 +64,7 @@ def _bars(
         (right, bottom), (_, top) = place(x, low), place(x, high)
         parts.append(
             f'<path d="M{right:.1f} {bottom:.1f} V{top:.1f}" stroke="{colour}" stroke-width="5">'
-            f"<title>{escape(label)}: between {low:.6g} and {high:.6g} at {x:.6g}</title></path>"
+            f"<title>{escape_html(label)}: between {low:.6g} and {high:.6g} at {x:.6g}</title></path>"
         )
     return parts
 
@@ -102,7 +102,7 @@ def verdicts_svg(found: TippingPoint) -> str:
     frame = Frame(LEFT + 20, WIDTH - RIGHT - 20, TOP, bottom, (low, high), (0.0, 1.0))
 
     parts = [
-        f'<svg viewBox="0 0 {WIDTH} {bottom + 30}" role="img" aria-label="{escape(found.statement)}">',
+        f'<svg viewBox="0 0 {WIDTH} {bottom + 30}" role="img" aria-label="{escape_html(found.statement)}">',
         *_gap(found, frame, bottom - TOP),
         f'<path d="M{LEFT} {TOP} V{bottom} H{WIDTH - RIGHT}" fill="none" stroke="black"/>',
         _text(frame.x(low), bottom + 18, f"{low:.6g}", anchor="middle"),
@@ -132,7 +132,7 @@ def _gap(found: TippingPoint, frame: Frame, height: int) -> list[str]:
 def _mark(trial: Trial, x: float, y: float) -> str:
     """A disc for a proof, a cross for a violation, a ring for anything else."""
     colour = COLOURS[trial.answer]
-    title = f"<title>{escape(show(Const(trial.value)))}: {trial.answer}, {trial.seconds:.2f} s</title>"
+    title = f"<title>{escape_html(show(Const(trial.value)))}: {trial.answer}, {trial.seconds:.2f} s</title>"
     if trial.answer == "refuted":
         path = f"M{x - 4:.2f} {y - 4:.2f} l8 8 m0 -8 l-8 8"
         return f'<path d="{path}" stroke="{colour}" stroke-width="2">{title}</path>'
@@ -153,4 +153,4 @@ def _text(
     x: float, y: float, text: str, *, size: int = 12, anchor: str = "start", colour: str = "black"
 ) -> str:
     style = f'font-size="{size}" text-anchor="{anchor}" fill="{colour}"'
-    return f'<text x="{x:.2f}" y="{y:.2f}" {style}>{escape(text)}</text>'
+    return f'<text x="{x:.2f}" y="{y:.2f}" {style}>{escape_html(text)}</text>'

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from math import isfinite
 from typing import Any
 
 from surefoot.problem.meaning.transition import enabled
@@ -24,6 +25,7 @@ class RunTable:
     rows: tuple[dict[str, str], ...]
     windows: tuple[Window, ...]
     before: dict[str, tuple[str, ...]]
+    rounded: bool  # some number is not shown as it is
 
 
 def run_table(problem: Problem, trace: Trace) -> RunTable:
@@ -37,7 +39,10 @@ def run_table(problem: Problem, trace: Trace) -> RunTable:
             row["taken"] = f"{taken} (the environment's own)"
     names = tuple(dict.fromkeys(name for row in rows for name in row))
     before = {w.name: tuple(number(trace.states[0][n]) for n in w.names) for w in windows}
-    return RunTable(names, tuple(rows), windows, before)
+    rounded = any(not _is_exact(value) for state in trace.states for value in state.values())
+    outputs = [o for state in trace.states for o in getattr(decision(executed, state), "outputs", None) or ()]
+    rounded |= any(Fraction(_output(o)) != Fraction(float(o)) for o in outputs if isfinite(o))
+    return RunTable(names, tuple(rows), windows, before, rounded)
 
 
 def _row(problem: Problem, state: State, windows: tuple[Window, ...]) -> dict[str, str]:
@@ -51,7 +56,7 @@ def _row(problem: Problem, state: State, windows: tuple[Window, ...]) -> dict[st
     made = decision(problem, state)
     if made is None:
         return row
-    row |= {f"output[{i}]": f"{o:.7g}" for i, o in enumerate(made.outputs or ())}
+    row |= {f"output[{i}]": _output(o) for i, o in enumerate(made.outputs or ())}
     if list(made.controls.values()) != list(made.outputs or ()):
         row |= {name: number(value) for name, value in made.controls.items()}
     if made.actions:
@@ -60,6 +65,19 @@ def _row(problem: Problem, state: State, windows: tuple[Window, ...]) -> dict[st
     if any(c.edges for c in environment.components) and not enabled(environment, state, made.controls):
         row["action"] = "none enabled: deadlock"
     return row
+
+
+def _output(value: float) -> str:
+    return f"{value:.7g}"
+
+
+def _is_exact(value: Any) -> bool:
+    """Is the text of `number` the number itself?"""
+    if isinstance(value, tuple):
+        return all(map(_is_exact, value))
+    if isinstance(value, bool | int):
+        return True
+    return not isfinite(value) or Fraction(number(value)) == Fraction(value)
 
 
 def number(value: Any) -> str:

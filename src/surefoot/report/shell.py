@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from html import escape
+
+from surefoot.visible import escape_html, make_lines_visible
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 
@@ -27,13 +28,13 @@ a{color:#6fb1f5}code{background:#232b33}th,td{border-color:#3a444d}svg{backgroun
 
 def shell(title: str, parts: Iterable[str], *, style: str = "", script: str = "") -> str:
     """A whole page; the parts are HTML already."""
-    run = f"<script>{script}</script>" if script else ""
+    run, shown = f"<script>{script}</script>" if script else "", escape_html(title)
     lines = [
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width">',
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">',
-        f"<title>{escape(title)}</title><style>{STYLE}{style}</style></head><body><h1>{escape(title)}</h1>",
-        *parts,
+        f"<title>{shown}</title><style>{STYLE}{style}</style></head><body><h1>{shown}</h1>",
+        *map(make_lines_visible, parts),
         f"{run}</body></html>\n",
     ]
     return "\n".join(lines)

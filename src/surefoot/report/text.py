@@ -16,6 +16,7 @@ from surefoot.problem.show import show, show_property
 from surefoot.report.found import found_lines, starts_headline
 from surefoot.report.run_table import number, run_table
 from surefoot.verdict.artifact import Invariant, SafeStarts, TippingPoint
+from surefoot.verdict.threshold import answer_threshold, best_start_counts
 from surefoot.verdict.verdict import (
     Certificate,
     Estimated,
@@ -31,7 +32,8 @@ from surefoot.verdict.verdict import (
     Verdict,
     Violated,
 )
-from surefoot.verdict.words import LONGEST, abridged, counted
+from surefoot.verdict.words import counted, cut_term, round_long_numbers
+from surefoot.visible import join_visible
 
 MOST_STARTS = 12  # with their values, in a text
 COLUMNS = 10  # a wider state is shown down the page instead of across
@@ -43,12 +45,18 @@ FINITE_RUNS = {
 }
 
 
+ROUNDED_RUN = "rounded   some numbers of the trace are; --json has them as they are"
+
+
 def render(problem: Problem, result: Result) -> str:
     """The whole result; every line ends without trailing space."""
     one_of(Problem)(problem)
     one_of(Result)(result)
-    asked = shorten(abridged(show_property(problem.property)), LONGEST)  # with a map inside it may fill pages
-    lines = [f"{headline(result)}: {asked}", f"  problem   {result.problem}"]
+    asked = show_property(problem.property)  # with a map inside it may fill pages
+    lines = [f"{headline(problem, result)}: {cut_term(asked)}"]
+    if (short := round_long_numbers(asked)) != asked:
+        lines.append(f"  rounded   {cut_term(short)}")
+    lines.append(f"  problem   {result.problem}")
     lines += [f"  {line}" for line in evidence(problem, result)]
     if isinstance(result.verdict, PerStart):
         lines += [f"  start     {line}" for line in _starts(result.verdict)]
@@ -58,14 +66,23 @@ def render(problem: Problem, result: Result) -> str:
     lines.append(f"  meaning   {result.arithmetic}; seed {result.seed}; {result.seconds:.2f} s")
     if type(problem.property) in FINITE_RUNS:
         lines.append(f"  note      {FINITE_RUNS[type(problem.property)]}")
+    if reminder := best_start_counts(problem.property, problem.environment):
+        lines.append(f"  note      {reminder}")
     lines += [f"  note      {note}" for note in result.notes]
     lines += [f"  input     {path} sha256 {digest[:16]}…" for path, digest in result.inputs.items()]
-    return "\n".join(lines)
+    return join_visible(lines)
 
 
-def headline(result: Result) -> str:
-    """The verdict in a few words."""
-    match result.verdict:
+def headline(problem: Problem, result: Result) -> str:
+    """The verdict in a few words; a threshold is answered first."""
+    answer = answer_threshold(problem.property, result.verdict)
+    words = in_few_words(result.verdict)
+    return words if answer is None else f"{answer} ({words.replace(' (not certified)', ', not certified')})"
+
+
+def in_few_words(verdict: Verdict) -> str:
+    """What was found, whatever was asked."""
+    match verdict:
         case Proved(certificate, arithmetic):
             how = [] if arithmetic == "proved" else ["real arithmetic"]
             how += _argument(certificate)
@@ -81,8 +98,8 @@ def headline(result: Result) -> str:
                 return f"holds ({how or 'all runs examined'}, not certified)"
             return f"holds up to {counted(up_to, 'step')} ({how + ', ' if how else ''}not certified)"
         case Estimated(low, high, confidence):
-            ends = f"{_decimal(low, ROUND_FLOOR, 6)}, {_decimal(high, ROUND_CEILING, 6)}"
-            return f"estimated in [{ends}] with confidence {_decimal(confidence, ROUND_FLOOR, 6)}"
+            ends = f"{decimal_text(low, ROUND_FLOOR, 6)}, {decimal_text(high, ROUND_CEILING, 6)}"
+            return f"estimated in [{ends}] with confidence {decimal_text(confidence, ROUND_FLOOR, 6)}"
         case Exact(low, high, certificate):
             return interval(low, high) + ("" if certificate is not None else " (not certified)")
         case Found(TippingPoint(statement)):
@@ -128,23 +145,24 @@ def interval(low: Fraction | None, high: Fraction | None) -> str:
     if low is None:
         return "infinite"
     if high is None:
-        return f"at least {_decimal(low, ROUND_FLOOR)}"
+        return f"at least {decimal_text(low, ROUND_FLOOR)}"
     if low == high:
         short = str(low)
-        near = f"about {_decimal(low, ROUND_FLOOR)}"
+        near = f"about {decimal_text(low, ROUND_FLOOR)}"
         return f"exactly {short}" if len(short) <= 12 else f"exactly {shorten(short, 60)} ({near})"
     digits = _digits(low, high)
-    return f"between {_decimal(low, ROUND_FLOOR, digits)} and {_decimal(high, ROUND_CEILING, digits)}"
+    return f"between {decimal_text(low, ROUND_FLOOR, digits)} and {decimal_text(high, ROUND_CEILING, digits)}"
 
 
 def _digits(low: Fraction, high: Fraction) -> int:
     """Up to the second digit in which the ends differ: further ones say nothing about the value."""
-    largest = Decimal(_decimal(max(abs(low), abs(high)), ROUND_CEILING))
-    width = Decimal(_decimal(high - low, ROUND_FLOOR))
+    largest = Decimal(decimal_text(max(abs(low), abs(high)), ROUND_CEILING))
+    width = Decimal(decimal_text(high - low, ROUND_FLOOR))
     return min(MOST_DIGITS, max(2, largest.adjusted() - width.adjusted() + 2))
 
 
-def _decimal(value: Fraction, rounding: str, digits: int = MOST_DIGITS) -> str:
+def decimal_text(value: Fraction, rounding: str, digits: int = MOST_DIGITS) -> str:
+    """A decimal of so many digits on one side of the value."""
     context = Context(prec=digits, rounding=rounding)
     return f"{context.divide(Decimal(value.numerator), Decimal(value.denominator)).normalize(context):g}"
 
@@ -195,7 +213,7 @@ def _estimates(table: tuple[tuple[State, Verdict], ...]) -> list[str]:
     cells = [v for _, v in table if isinstance(v, Estimated)]
     runs = sum(cell.counts.get("runs", 0) for cell in cells)
     low, high = min(cell.low for cell in cells), max(cell.high for cell in cells)
-    ends = f"{_decimal(low, ROUND_FLOOR, 6)} and {_decimal(high, ROUND_CEILING, 6)}"
+    ends = f"{decimal_text(low, ROUND_FLOOR, 6)} and {decimal_text(high, ROUND_CEILING, 6)}"
     stops = Counter(cell.stop for cell in cells)
     return [
         f"evidence  {runs:,} runs; all intervals lie between {ends}",
@@ -262,7 +280,8 @@ def _steps(cases: Sequence[Mapping[str, Sequence[object]]]) -> str:
 
 def _trace(problem: Problem, trace: Trace) -> list[str]:
     table = run_table(problem, trace)
-    before = [
+    before = [ROUNDED_RUN] if table.rounded else []
+    before += [
         f"{name} in state 0, oldest first: {', '.join(values)}" for name, values in table.before.items()
     ]
     if len(table.names) > COLUMNS:

@@ -19,6 +19,7 @@ from surefoot.errors import InvalidProblem, did_you_mean
 from surefoot.problem.problem import Problem
 from surefoot.problem.semantics import State
 from surefoot.studies import STUDIES
+from surefoot.studies.load import judge_claim
 from surefoot.studies.regions import RegionsOf, Shown
 from surefoot.verdict.verdict import Estimated, Exact, PerStart
 
@@ -77,7 +78,10 @@ Measure: TypeAlias = Callable[[Any], float]  # of what the panels show, by their
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What the paper says of a figure, as bounds of a measure; `found`: the measure when this was written."""
+    """What the paper says of a figure, as bounds of a measure; `found`: the measure when this was written.
+
+    `differs`: it does not hold here, and the bounds are those of what was found instead.
+    """
 
     figure: str
     measure: str
@@ -86,6 +90,7 @@ class Claim:
     at_least: float | None = None
     at_most: float | None = None
     found: float | None = None
+    differs: bool = False
     note: str = ""
 
 
@@ -93,7 +98,11 @@ class Claim:
 class Checked:
     claim: Claim
     measured: float
-    met: bool
+    as_recorded: bool  # within its bounds
+
+    @property
+    def answer(self) -> str:
+        return judge_claim(self.as_recorded, self.claim.differs)
 
 
 @dataclass(frozen=True, slots=True)

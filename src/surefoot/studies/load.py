@@ -31,6 +31,7 @@ class Expectation:
     k: int | None = None  # of the proof, if it is by induction
     paper_time: str = ""  # how long the paper's tool took, in its words
     seconds: float | None = None  # how long surefoot took when this was written, on one core
+    differs: bool = False  # the paper's claim does not hold here: `verdict` is what was found instead
     simulator: str = ""  # whether the trace is one of the study's simulator: real, real nearby, …
     options: Mapping[str, Any] = field(default_factory=dict)  # of the engine
 
@@ -65,7 +66,8 @@ class Row:
     figure: str
     expected: str
     measured: str
-    met: bool
+    as_recorded: bool  # what was found is what expected.toml says
+    differs: bool  # ... which is another answer than the paper's
     note: str
     certified: bool
     seconds: float
@@ -76,6 +78,15 @@ class Row:
     overapproximate: bool  # the environment permits more than the real system
     simulated: Simulated | None = None  # of a trace
     told: tuple[str, ...] = ()  # what else a synthesis found
+
+    @property
+    def answer(self) -> str:
+        return judge_claim(self.as_recorded, self.differs)
+
+
+def judge_claim(as_recorded: bool, differs: bool) -> str:
+    """`met` is for a claim of the paper that holds here; a known difference is no success, and no news."""
+    return ("differs (as recorded)" if differs else "met") if as_recorded else "NOT MET"
 
 
 Verify = Callable[[Problem, str, Mapping[str, Any]], Result]
@@ -147,7 +158,8 @@ def _row(expectation: Expectation, problem: Problem, result: Result, simulated: 
         figure=expectation.figure,
         expected=_words(expectation.verdict, expectation.steps, expectation.k),
         measured=_words(kind, steps, k),
-        met=met and (expectation.k is None or k == expectation.k),
+        as_recorded=met and (expectation.k is None or k == expectation.k),
+        differs=expectation.differs,
         note=expectation.note,
         certified=result.certified,
         seconds=result.seconds,

@@ -7,6 +7,7 @@ from decimal import Context
 from fractions import Fraction
 
 from surefoot.problem.environment import Array, Bool, Choice, Environment, Int, Kind, Real
+from surefoot.problem.parse.lexer import shorten
 from surefoot.problem.parse.number import show_number
 from surefoot.problem.policy import NeuralPolicy
 from surefoot.problem.problem import Problem
@@ -14,6 +15,7 @@ from surefoot.problem.property import Eventually, Never, NeverBefore, Property, 
 from surefoot.problem.show import show, show_property
 from surefoot.problem.term import TRUE, Term
 from surefoot.problem.window import windows_of
+from surefoot.verdict.threshold import answer_threshold, best_start_counts
 from surefoot.verdict.verdict import Holds, Proved, Unknown, Verdict, Violated
 
 LONGEST = 400  # characters of a condition; the whole one is in the files
@@ -21,15 +23,22 @@ ROUNDED = Context(prec=10)
 LONG_NUMBER = re.compile(r"(?<![\w.])-?(?=[\d.]{19})\d+(?:\.\d+)?(?:e-?\d+)?")  # a float64 written out
 
 
-def abridged(text: str) -> str:
-    """A condition to read: numbers that fill the line are rounded, and say so. The files have them whole."""
-    return LONG_NUMBER.sub(lambda found: f"≈{ROUNDED.create_decimal(found[0]).normalize()}", text)
+def round_long_numbers(text: str) -> str:
+    """A term for the eye only, with numbers of ten digits where others fill the line. It stands where its
+    reader is told so, never in place of the term: that has to read back as itself."""
+    return LONG_NUMBER.sub(lambda found: f"{ROUNDED.create_decimal(found[0]).normalize():f}", text)
+
+
+def cut_term(text: str) -> str:
+    """A term that fills no page; one that is cut ends in `…`, which cannot be read as a term."""
+    return shorten(text, LONGEST)
 
 
 def statement(problem: Problem, verdict: Verdict) -> tuple[str, ...]:
     """A few sentences that a reader who has not seen the model understands."""
     return (
         _answer(problem.property, verdict),
+        *_reminder(problem),
         *_starts(problem.environment),
         *_moves(problem.environment),
         *_who(problem),
@@ -62,7 +71,13 @@ def _answer(asked: Property, verdict: Verdict) -> str:
         case Unknown():
             return f"Open: whether {claim(asked)}."
         case _:
-            return f"Asked: {show_property(asked)}."
+            answer = answer_threshold(asked, verdict)
+            return f"{'Asked' if answer is None else answer.capitalize()}: {show_property(asked)}."
+
+
+def _reminder(problem: Problem) -> tuple[str, ...]:
+    told = best_start_counts(problem.property, problem.environment)
+    return (f"{told[0].upper()}{told[1:]}.",) if told else ()
 
 
 def claim(asked: Property, up_to: int | None = None) -> str:
@@ -155,5 +170,4 @@ def counted(number: int, noun: str) -> str:
 
 
 def _short(term: Term) -> str:
-    text = abridged(show(term))
-    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+    return cut_term(show(term))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -20,6 +21,11 @@ if not __package__:  # run as a folder: make it a package under its own name
 from .check import Verdict, check, read_certificate
 from .number import BadCertificate
 
+# Fillers, joiners and selectors: Python calls them printable, and nothing is drawn for them.
+UNSEEN = "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0" + "".join(
+    map(chr, (*range(0x180B, 0x1810), *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)))
+)
+
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="checker", description="Check a certificate in exact arithmetic.")
@@ -28,6 +34,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--property", type=Path, help="the VNN-LIB file, likewise")
     parser.add_argument("--json", action="store_true", help="write the verdict as a JSON object")
     options = parser.parse_args(arguments)
+    code, text = judge_file(options)
+    print_text(text)
+    return code
+
+
+def judge_file(options: argparse.Namespace) -> tuple[int, str]:
+    """The exit code and what is printed."""
     try:
         verdict = check(
             read_certificate(options.file),
@@ -36,24 +49,41 @@ def main(arguments: list[str] | None = None) -> int:
             base=options.file.parent,
         )
     except BadCertificate as error:
-        if options.json:
-            print(json.dumps({"accepted": False, "error": str(error)}))
-        else:
-            print(f"error: {error}")
-        return 2
-    print(json.dumps(asdict(verdict)) if options.json else rendered(verdict))
-    return 0 if verdict.accepted else 1
+        data = {"accepted": False, "error": str(error)}
+        return 2, json.dumps(data) if options.json else escape_line(f"error: {error}")
+    code = 0 if verdict.accepted else 1
+    return code, json.dumps(asdict(verdict)) if options.json else rendered(verdict)
+
+
+def escape_line(line: str) -> str:
+    """One line: names from a certificate cannot move the cursor, turn letters round or end it."""
+    return "".join(c if c.isprintable() and c not in UNSEEN else _escape(c) for c in line)
+
+
+def _escape(character: str) -> str:
+    return character.encode("unicode_escape").decode()
+
+
+def print_text(text: str) -> None:
+    """Print; a stream that cannot be written, or not in these letters, changes no verdict."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    try:
+        print(text.encode(encoding, "backslashreplace").decode(encoding), flush=True)
+    except OSError as error:
+        if not isinstance(error, BrokenPipeError):
+            print(f"error: stdout: {error.strerror}", file=sys.stderr)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python would complain at its end
 
 
 def rendered(verdict: Verdict) -> str:
     if not verdict.accepted:
-        return f"rejected: {verdict.reason}\nclaimed: {verdict.claim}"
+        return "\n".join(map(escape_line, (f"rejected: {verdict.reason}", f"claimed: {verdict.claim}")))
     lines = [
         f"accepted: {verdict.claim}",
         f"arithmetic: {verdict.arithmetic}",
         f"checked: {verdict.cases} cases, {verdict.steps} steps, {verdict.states} states closed",
     ]
-    return "\n".join(lines + [f"not certified: {what}" for what in verdict.not_certified])
+    return "\n".join(map(escape_line, lines + [f"not certified: {what}" for what in verdict.not_certified]))
 
 
 if __name__ == "__main__":

@@ -25,8 +25,10 @@ from surefoot.problem.problem import Problem
 from surefoot.problem.show import show_property
 from surefoot.run import arithmetic_of, in_reals_only
 from surefoot.transform.discretise import discretise
+from surefoot.verdict.threshold import answer_threshold
 from surefoot.verdict.verdict import Exact, Found, PerStart, Proved, Violated
 from surefoot.verdict.words import statement
+from surefoot.visible import make_visible
 
 
 @click.command()
@@ -70,12 +72,12 @@ def certify(
         raise InvalidProblem("barriers of somebody else", fix=fix, where=str(result))
     if isinstance(data, dict) and "surefoot-certificate" in data:
         word, why = accepted(data, result.parent)
-        print(f"{word}: {result.name}: {why}")
+        say_judgement(word, result.name, why)
         return CODES[word]
     if isinstance(data, dict) and "certified" in data and "verdict" not in data:
         word, why = accepted(_of_shield(data, result), result.parent)
         more = "\n  not certified: what else the file says; only the certificate in it was checked"
-        print(f"{word}: {result.name}: {why}{more if word == 'accepted' else ''}")
+        say_judgement(word, result.name, f"{why}{more if word == 'accepted' else ''}")
         return CODES[word]
     for stored in read_results(data, result):
         for path in stored.inputs:
@@ -83,12 +85,17 @@ def certify(
                 fix = "run this where the files are (paths are relative to the current folder)"
                 raise InvalidProblem(f"the result is about `{path}`, which is not there", fix=fix)
         word, why = judged(stored, trust_python)
-        print(f"{word}: {stored.problem}: {why}")
+        say_judgement(word, stored.problem, why)
         worst = max(worst, CODES[word], key=(0, 3, 1).index)
     return worst
 
 
 CODES = {"accepted": 0, "rejected": 1, "not certified": 3}
+
+
+def say_judgement(word: str, name: str, why: str) -> None:
+    """The lines of `accepted` are visible already; every other reason is one line."""
+    print(make_visible(f"{word}: {name}: ") + (why if word == "accepted" else make_visible(why)))
 
 
 def _of_shield(data: Mapping[str, Any], file: Path) -> Mapping[str, Any]:
@@ -158,7 +165,7 @@ def accepted(content: Mapping[str, Any], folder: Path) -> tuple[str, str]:
         f"arithmetic: {found.arithmetic}",
         *(f"not certified: {w}" for w in found.not_certified),
     ]
-    return "accepted", "\n  ".join(lines)
+    return "accepted", "\n  ".join(map(make_visible, lines))
 
 
 def foreign(content: Mapping[str, Any], stored: StoredResult) -> str | None:
@@ -261,8 +268,20 @@ def misquoted(stored: StoredResult, problem: Problem, real: bool = False) -> str
         return "the result states another property than its files"
     if stored.statement not in (None, statement(problem, verdict)):
         return "the result states something else than what its verdict says of its files"
+    if (why := misjudged(stored, problem)) is not None:
+        return why
     if stored.result.arithmetic != arithmetic_of(problem, real or in_reals_only(verdict)):
         return "the result is about another arithmetic than its verdict"
+    return None
+
+
+def misjudged(stored: StoredResult, problem: Problem) -> str | None:
+    """Why the result answers the threshold of its property otherwise than its numbers do."""
+    verdict = stored.result.verdict
+    each = [v for _, v in verdict.table] if isinstance(verdict, PerStart) else []
+    for said, about in zip(stored.thresholds, (verdict, *each), strict=True):
+        if said not in (None, answer_threshold(problem.property, about)):
+            return "the result answers a threshold otherwise than its numbers do"
     return None
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +18,7 @@ from surefoot.cli.engine_options import (
 )
 from surefoot.cli.graph_file import check_graph, splits_wanted, with_splits_tried, write_graph
 from surefoot.cli.model import load_model, model_flags, time_flags, timed
-from surefoot.cli.output import check_distinct, check_writable, positive, write, write_certificate
+from surefoot.cli.output import check_outputs, positive, write, write_certificate
 from surefoot.cli.progress import progress
 from surefoot.cli.stored_json import read_invariant
 from surefoot.cli.study_problem import names_study, of_study
@@ -103,9 +102,9 @@ def check(
     the exit code is that of the worst answer.
     """
     started = Budget(timeout, seed)
-    check_writable(json_path, [model])
-    check_writable(report, [model], "--report")
-    check_distinct({"--json": json_path, "--report": report, "--certificate": certificate, "--graph": graph})
+    outputs = {"--json": json_path, "--report": report, "--certificate": certificate, "--graph": graph}
+    check_outputs(outputs, [model])
+    check_graph(graph)
     if splits is not None and graph is None and report is None and json_path is None:
         refuse_given({"--splits": "splits"}, "without --graph, --report or --json, which show them")
     if abstract is not None and assume_invariant is not None:
@@ -113,8 +112,7 @@ def check(
     wiring = {name: options.pop(name) for name in MODEL_OPTIONS}
     study = str(model).partition("/")[0] if names_study(str(model)) else None
     loaded = timed(of_study(str(model), wiring) if study else load_model(model, **wiring), time, flow_method)
-    check_writable(certificate, [model, *map(Path, loaded.inputs)], "--certificate")
-    check_graph(graph, [model, *map(Path, loaded.inputs)])
+    check_outputs(outputs, loaded.inputs)
     for what, option, given in (("certificate", "--certificate", certificate), ("graph", "--graph", graph)):
         if given is not None and len(loaded.problems) > 1:
             fix = "name one with --property"
@@ -150,13 +148,9 @@ def check(
             if interrupted(result):
                 break
     if certificate is not None:
-        told = write_certificate(results[0][1].verdict, certificate)
-        if not quiet or told.startswith("not written"):
-            print(told, file=sys.stderr)
+        write_certificate(results[0][1].verdict, certificate, quiet)
     if graph is not None:
-        told = write_graph(results[0][0], results[0][1].verdict, graph)
-        if not quiet or told.startswith("not written"):
-            print(told, file=sys.stderr)
+        write_graph(results[0][0], results[0][1].verdict, graph, quiet)
     return write(results, json_path, quiet, report)
 
 

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+from surefoot.cli.output import check_folder
+from surefoot.cli.screen import say
 from surefoot.errors import InvalidProblem
 
 ASSETS = ("toy.toml", "toy.onnx", "below_thirteen.vnnlib")
@@ -21,10 +23,11 @@ def demo(folder: Path) -> int:
 
     if folder.exists() and not folder.is_dir():
         raise InvalidProblem(f"`{folder}` is a file", fix="choose another --folder")
-    folder.mkdir(parents=True, exist_ok=True)
+    check_folder(folder, "--folder")
     for asset in ASSETS:
         (folder / asset).write_bytes(files("surefoot.studies.toy").joinpath("assets", asset).read_bytes())
-    print(f"a network that reacts to its two inputs, and an environment that moves them: {folder}/toy.toml\n")
+    say(f"a network that reacts to its two inputs, and an environment that moves them: {folder}/toy.toml")
+    print()
     refuted, proved, proof = (folder / n for n in ("below_ten.json", "below_thirteen.json", "proof.json"))
     picture = folder / "below_ten.html"
     model, network, question = (str(folder / asset) for asset in ASSETS)
@@ -49,8 +52,8 @@ def demo(folder: Path) -> int:
     )
     as_expected = True
     for code, command in commands:
-        print(f"$ surefoot {' '.join(command)}", flush=True)
+        say(f"$ surefoot {' '.join(command)}")
         as_expected &= run(command) == code
         print()
-    print(f"results: {refuted}, {proved}; certificate: {proof}; report: {picture}")
+    say(f"results: {refuted}, {proved}; certificate: {proof}; report: {picture}")
     return 0 if as_expected else 4

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any, Literal
 
 import click
 
 from surefoot.cli.model import load_model, normalise_flag
-from surefoot.cli.output import check_writable, write_file
+from surefoot.cli.output import check_outputs, write_file
+from surefoot.cli.screen import say
 from surefoot.cli.study_problem import load_study_problem, names_study
 from surefoot.cli.unused import refuse_given
 from surefoot.errors import InvalidProblem
@@ -54,7 +54,7 @@ def export(
     """
     if file.suffix != ".jani":
         raise InvalidProblem(f"`{file}` does not end in .jani", fix="only JANI is written", where="FILE")
-    check_writable(str(file), [model], "FILE")
+    check_outputs({"FILE": str(file)}, [model])
     if names_study(str(model)):
         studies = {"--property": "properties", "--normalise": "normalise"}
         refuse_given(studies, "on a problem of a study: it has one property, with its own probabilities")
@@ -62,6 +62,7 @@ def export(
     else:
         given: dict[str, Any] = {"properties": properties, "constants": constants, "normalise": normalise}
         loaded = load_model(model, **given, trust_python=trust_python, bare=True)
+    check_outputs({"FILE": str(file)}, loaded.inputs)
     problems = {name: discretise(problem)[0] for name, problem in loaded.problems.items()}
     environments = list({id(p.environment): p.environment for p in problems.values()}.values())
     if any(e != environments[0] for e in environments):
@@ -70,5 +71,5 @@ def export(
     write_file(file, write_jani(environments[0], asked, kind=kind))
     left_out = len(problems) - len(asked)
     told = f" (without the policy, and without {counted(left_out, 'question')} about it)" if left_out else ""
-    print(f"written: {file}{told}", file=sys.stderr)
+    say(f"written: {file}{told}", error=True)
     return 0

@@ -17,6 +17,7 @@ from surefoot.formats.inert.file import require_file
 from surefoot.problem.network import Activation, Combine, Elementwise, Node
 from surefoot.problem.policy import EdgesOf, NeuralPolicy, Policy
 from surefoot.verdict.words import counted
+from surefoot.visible import join_visible
 
 SAMPLES = 10_000
 
@@ -189,4 +190,4 @@ def _text(facts: dict[str, Any]) -> str:
             lines += [f"{name}:", *(f"  {v}" for v in value)]
         else:
             lines.append(f"{name}: {', '.join(map(str, value)) if isinstance(value, list) else value}")
-    return "\n".join(lines)
+    return join_visible(lines)

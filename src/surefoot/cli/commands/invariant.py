@@ -18,8 +18,9 @@ from surefoot.cli.engine_options import (
     with_predicates,
 )
 from surefoot.cli.model import Loaded, load_model, model_flags
-from surefoot.cli.output import check_distinct, check_writable, exit_code, positive, write, write_file
+from surefoot.cli.output import check_outputs, deliver_file, exit_code, positive, write
 from surefoot.cli.progress import progress
+from surefoot.cli.screen import say
 from surefoot.cli.study_problem import names_study, of_study
 from surefoot.cli.unused import refuse_given
 from surefoot.engines.strengthen import Bound, bounds
@@ -120,13 +121,11 @@ def invariant(
     if inductive:
         why = "on an inductive invariant: it is about a tipping point (--tighten)"
         refuse_given({"--between": "between", "--probe": "probe", "--plot": "plot"}, why)
-    inputs = [Path(model)]
-    check_distinct({"--json": json_path, "--plot": plot, "--report": report})
-    check_writable(json_path, inputs)
-    check_writable(plot, inputs, "--plot")
-    check_writable(report, inputs, "--report")
+    outputs = {"--json": json_path, "--plot": plot, "--report": report}
+    check_outputs(outputs, [model])
     wiring = {name: options.pop(name) for name in MODEL_OPTIONS}
     name, problem, loaded = one_problem(model, wiring)
+    check_outputs(outputs, loaded.inputs)
     refuse_options_of_others(engine_name, options)
     engines = build_engines(engine_name, options, dump_queries)
     refuse_what_is_unused(engine_name, options, {name: problem}, engines)
@@ -144,12 +143,12 @@ def invariant(
         else:
             made = [b for text, low, high in inductive for b in _moving(problem, text, low, high, precision)]
             about, result = problem, find_invariant(problem, tuple(made), asking)
-    if (
-        plot is not None
-        and isinstance(result.verdict, Found)
-        and isinstance(result.verdict.artifact, TippingPoint)
-    ):
-        write_file(Path(plot), tipping_point_svg(result.verdict.artifact))
+    if plot is not None:
+        match result.verdict:
+            case Found(TippingPoint() as found):
+                deliver_file(plot, lambda: tipping_point_svg(found), quiet)
+            case _:
+                say(f"not written: {plot} (there is no tipping point)", error=True)
     write([(about, result)], json_path, quiet, report)
     return code(result)
 

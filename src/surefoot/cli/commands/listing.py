@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from surefoot.cli.model import flag_of, load_model, model_flags
+from surefoot.cli.screen import say
 from surefoot.engines import ENGINES
 from surefoot.errors import InvalidProblem, SurefootError
 from surefoot.problem.environment import Real
@@ -36,7 +37,7 @@ def engines(model: Path | None, **wiring: Any) -> int:
                 why = objection(engine, end_at_goal(discretise(problem, continuous=True)[0]))
             except SurefootError as error:
                 why = str(error)
-            print(f"{problem.name}: {engine!r}: {'can take it' if why is None else why}")
+            say(f"{problem.name}: {engine!r}: {'can take it' if why is None else why}")
     return 0
 
 

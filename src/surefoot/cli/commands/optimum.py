@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from decimal import ROUND_CEILING
 from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
@@ -12,15 +14,16 @@ from typing import Any
 import click
 
 from surefoot.cli.model import load_model, model_flags
-from surefoot.cli.output import check_writable, positive, write_file
+from surefoot.cli.output import check_outputs, deliver_file, positive
 from surefoot.cli.progress import progress
+from surefoot.cli.screen import say
 from surefoot.engines.explicit.engine import Explicit
 from surefoot.engines.explicit.filters import End
 from surefoot.engines.explicit.optimum import Optimal, optimal_table
 from surefoot.errors import InvalidProblem
 from surefoot.formats.result_json.values import INFINITE, bounds_text, rounded_outward, value_to
 from surefoot.problem.property import Expected, Optimise, Probability
-from surefoot.report.text import interval
+from surefoot.report.text import decimal_text, interval
 from surefoot.transform.discretise import discretise
 from surefoot.verdict.verdict import Unknown
 from surefoot.verdict.words import counted
@@ -35,7 +38,7 @@ DIGITS = 20  # of the numbers in a table, unless they are exact
 @click.option("--optimise", type=click.Choice(["min", "max"]), help="Default: as the property says, or max.")
 @click.option("--exact", is_flag=True, help="Compute in fractions.")
 @click.option("--timeout", type=float, callback=positive, default=60.0, show_default=True, metavar="SECONDS")
-@click.option("--json", "json_path", metavar="FILE", help="Write value and choice of every state.")
+@click.option("--json", "json_path", metavar="FILE|-", help="Write value and choice of every state.")
 @click.option("--quiet", is_flag=True, help="No progress on stderr.")
 def optimum(
     model: Path,
@@ -53,8 +56,9 @@ def optimum(
     """
     if json_path == "-":
         raise InvalidProblem("the table is written to a file", fix="give the name of a file", where="--json")
-    check_writable(json_path, [model])
+    check_outputs({"--json": json_path}, [model])
     loaded = load_model(model, **wiring)
+    check_outputs({"--json": json_path}, loaded.inputs)
     if len(loaded.problems) != 1:
         raise InvalidProblem("an optimum is about one property", fix="name one with --property")
     (given,) = loaded.problems.values()
@@ -71,23 +75,30 @@ def optimum(
     with progress(quiet) as tell:
         table = optimal_table(problem, way, Budget(timeout, progress=tell), Explicit(exact=exact))
     if isinstance(table, Unknown):
-        print(f"unknown ({table.reason.value}): {table.detail}")
+        say(f"unknown ({table.reason.value}): {table.detail}")
         return 3
+    if json_path == "-":
+        sys.stdout.write(_document(table, given.name, way, exact))
+        return 0
+    written = json_path is None or deliver_file(
+        json_path, lambda: _document(table, given.name, way, exact), quiet
+    )
     for row in table:
         if row.is_start:
-            print(_line(row, way))
-    print(f"{counted(len(table), 'state')}, {counted(sum(r.is_start for r in table), 'start')}")
+            say(_line(row, way))
+    say(f"{counted(len(table), 'state')}, {counted(sum(r.is_start for r in table), 'start')}")
     near = [r for r in table if r.near_tie]
     if near:
-        print(
-            f"{counted(len(near), 'near tie')}: where {_where(near[0])}, another order may decide otherwise"
-        )
-    if json_path is not None:
-        head = json.dumps({"schema": 1, "problem": given.name, "optimise": way})
-        texts = lru_cache(maxsize=None)(bounds_text if exact else _rounded)
-        rows = ",\n".join(json.dumps(_row(r, texts)) for r in table)
-        write_file(Path(json_path), f'{head[:-1]}, "states": [\n{rows}\n]}}\n')
-    return 0
+        say(f"{counted(len(near), 'near tie')}: where {_where(near[0])}, another order may decide otherwise")
+    return 0 if written else 4
+
+
+def _document(table: Sequence[Optimal], name: str, way: Optimise, exact: bool) -> str:
+    """The table as JSON, a state in each line."""
+    head = json.dumps({"schema": 1, "problem": name, "optimise": way})
+    texts = lru_cache(maxsize=None)(bounds_text if exact else _rounded)
+    rows = ",\n".join(json.dumps(_row(r, texts)) for r in table)
+    return f'{head[:-1]}, "states": [\n{rows}\n]}}\n'
 
 
 def _rounded(low: Fraction, high: Fraction) -> tuple[str, str]:
@@ -100,7 +111,7 @@ def _line(row: Optimal, way: str) -> str:
     if row.policy is None:
         return told
     gap = row.gap()
-    missed = "" if gap is None else f"; they differ by at most {float(gap[1]):.6g}"
+    missed = "" if gap is None else f"; they differ by at most {decimal_text(gap[1], ROUND_CEILING, 6)}"
     return f"{told}; the policy {interval(*row.policy)}{missed}"
 
 

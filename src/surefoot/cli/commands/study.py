@@ -30,7 +30,7 @@ from surefoot.cli.commands.shield.made import as_result, make, shapes_for
 from surefoot.cli.commands.shield.paper.degrees import made_degrees
 from surefoot.cli.commands.shield.paper.tables import made_table
 from surefoot.cli.engine_options import Positive, build_engines
-from surefoot.cli.output import positive
+from surefoot.cli.output import check_folder, check_outputs, positive
 from surefoot.cli.progress import progress
 from surefoot.cli.study_training import checked_along, generalised, retrained, simulate, trained
 from surefoot.cli.unused import is_given, refuse_given
@@ -42,6 +42,7 @@ from surefoot.studies import STUDIES
 from surefoot.studies.figures import Checked
 from surefoot.studies.load import Row, Study, compare, load_study
 from surefoot.verdict.verdict import Result
+from surefoot.visible import join_visible
 from surefoot.work.budget import Budget
 from surefoot.work.child import processor_time
 
@@ -81,7 +82,12 @@ OF_ABSTRACTIONS = ("--configuration", "--cap", "--every", "--sample", "--workers
 
 @click.command()
 @click.argument("name", required=False)
-@click.option("--compare", "comparing", is_flag=True, help="Run every expectation; exit 1 if one is not met.")
+@click.option(
+    "--compare",
+    "comparing",
+    is_flag=True,
+    help="Run every expectation; exit 1 if an answer is not as recorded.",
+)
 @click.option(
     "--timeout",
     type=float,
@@ -182,6 +188,8 @@ def study(
         print("\n".join(STUDIES))
         return 0
     loaded = load_study(name)
+    check_outputs({"--output": output and str(output), "--plot": plot and str(plot)}, [])
+    check_folder(folder, "--folder")
     if table is not None and name != "control":
         raise InvalidProblem(f"study `{name}` has no tables", fix="surefoot study control", where="--table")
     if not (comparing or training or retrain or generalise or wanted or train or table is not None):
@@ -225,10 +233,10 @@ def study(
             claims += [claim for one in made for claim in one.claims]
     if as_json:
         told = {"claims": [claim_facts(c) for c in claims]} if claims else {}
-        print(json.dumps({"study": name, "rows": [asdict(r) for r in rows], **told}, indent=1))
+        print(json.dumps({"study": name, "rows": [_row_facts(r) for r in rows], **told}, indent=1))
     else:
         print("\n".join(part for part in (_table(rows, claims), claims_text(claims)) if part))
-    return 0 if all(row.met for row in rows) and all(c.met for c in claims) else 1
+    return 0 if all(one.as_recorded for one in (*rows, *claims)) else 1
 
 
 def _refuse_unused(name: str | None, wanted: Sequence[str], table: int | None) -> None:
@@ -261,11 +269,15 @@ def _facts(loaded: Study) -> dict[str, object]:
     }
 
 
+def _row_facts(row: Row) -> dict[str, object]:
+    return asdict(row) | {"met": row.answer == "met", "answer": row.answer}
+
+
 def _described(loaded: Study) -> str:
-    lines = [loaded.readme.strip(), ""]
+    lines = [*loaded.readme.strip().splitlines(), ""]
     lines += [f"problem {n}: {show_property(build().property)}" for n, build in loaded.problems.items()]
     lines += [f"problem {n}: needs your network" for n in loaded.needs_network]
-    return "\n".join(lines)
+    return join_visible(lines)
 
 
 def _checked(row: Row) -> str:
@@ -279,7 +291,7 @@ def _table(rows: tuple[Row, ...], claims: Sequence[Checked]) -> str:
         return "" if claims else "this study has no expectation that can be decided today"
     lines = []
     for row in rows:
-        lines.append(f"{'met    ' if row.met else 'NOT MET'} {row.problem} ({row.engine})")
+        lines.append(f"{row.answer:<7} {row.problem} ({row.engine})")
         took = f" ({row.paper_time})" if row.paper_time else ""
         before = f", {row.recorded_seconds:g} s when written" if row.recorded_seconds is not None else ""
         lines.append(f"  paper     {row.paper}: {row.figure}{took}")
@@ -292,4 +304,4 @@ def _table(rows: tuple[Row, ...], claims: Sequence[Checked]) -> str:
             over = "of an over-approximate environment; " if row.overapproximate else ""
             lines.append(f"  trace     {over}in the simulator {row.simulated.words}")
         lines += [f"  note      {row.note}"] if row.note else []
-    return "\n".join(lines)
+    return join_visible(lines)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,8 +9,7 @@ from pathlib import Path
 import click
 
 from surefoot.cli.output import (
-    check_distinct,
-    check_writable,
+    check_outputs,
     exit_code,
     positive,
     sha256,
@@ -79,10 +77,8 @@ def vnnlib(
         raise InvalidProblem("the network comes first, then the specification", fix=fix)
     with progress(quiet) as tell:
         budget = Budget(timeout, seed, tell)
-        check_distinct({"--json": json_path, "--report": report, "--certificate": certificate})
-        check_writable(json_path, [network, specification])
-        check_writable(report, [network, specification], "--report")
-        check_writable(certificate, [network, specification], "--certificate")
+        outputs = {"--json": json_path, "--report": report, "--certificate": certificate}
+        check_outputs(outputs, [network, specification])
         spec = read_vnnlib(specification)
         try:
             read = load_policy(network, output=output).network
@@ -104,17 +100,13 @@ def vnnlib(
         if empty is not None:
             result = of_rounded_inputs(result, empty)
     if certificate is not None:
-        told = write_certificate(result.verdict, certificate)
-        if not quiet or told.startswith("not written"):
-            print(told, file=sys.stderr)
+        write_certificate(result.verdict, certificate, quiet)
     if form == "text":
         return write([(problem, result)], json_path, quiet, report)
-    if json_path == "-":
-        write_json([(problem, result)], json_path, quiet)
-    else:
-        print(competition(problem, result).rstrip())
-        write_json([(problem, result)], json_path, quiet)
     write_report([(problem, result)], report, quiet)
+    write_json([(problem, result)], json_path, quiet)
+    if json_path != "-":
+        print(competition(problem, result).rstrip())
     return exit_code(result)
 
 

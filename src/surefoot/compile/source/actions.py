@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from surefoot.compile.source.guard import comment, symbol_of
+from surefoot.visible import make_visible
 
 _PYTHON = '''"""A shield for `{name}`: which actions may be taken in a state, and what else to do.
 
@@ -22,8 +23,8 @@ intervened
   2  a value of the state is not whole, or outside its limits: nothing is promised, likewise
 """
 
-STATE = {names!r}
-ACTIONS = {labels!r}
+STATE = {names}
+ACTIONS = {labels}
 _LIMITS = {limits!r}
 _COLUMN = {column!r}
 _LIMIT = {limit!r}
@@ -189,8 +190,8 @@ def python_actions(table: ActionTable) -> str:
         promise=comment(table.promise),
         state=comment(", ".join(table.state)),
         actions=comment(", ".join(table.actions)),
-        names=table.state,
-        labels=table.actions,
+        names=make_visible(repr(table.state)),
+        labels=make_visible(repr(table.actions)),
         limits=table.limits,
         column=table.column,
         limit=table.limit,

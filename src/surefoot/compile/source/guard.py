@@ -8,6 +8,7 @@ from surefoot.errors import Unsupported
 from surefoot.problem.environment import Arithmetic, Environment
 from surefoot.problem.policy import Policy, ProgramPolicy, ShieldedPolicy
 from surefoot.problem.term import FALSE, Apply, Op, Term
+from surefoot.visible import is_visible
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,9 @@ def guard_of(environment: Environment, policy: Policy | None) -> Guard:
 
 def comment(text: str) -> str:
     """Text for a comment: nothing in it can end the comment."""
-    kept = "".join(c if c.isalnum() or c in " _-.,:;[]()<>=!+*/^|&" else "_" for c in text)
+    kept = "".join(
+        c if (c.isalnum() and is_visible(c)) or c in " _-.,:;[]()<>=!+*/^|&" else "_" for c in text
+    )
     return kept.replace("*/", "* /").replace("/*", "/ *")
 
 

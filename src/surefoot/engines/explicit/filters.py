@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from surefoot.problem.property import Threshold
+from surefoot.verdict.threshold import keeps_threshold
 
 End = Fraction | None  # None: infinite
 Bounds = Sequence[tuple[End, End]]
@@ -42,21 +43,8 @@ def listed(which: str, bounds: Bounds) -> list[int]:
 
 def counted(threshold: Threshold, bounds: Bounds) -> tuple[Fraction, Fraction]:
     """How many starts meet a threshold: surely, and perhaps."""
-    met = [[_meets(end, threshold) for end in both] for both in bounds]
+    met = [[keeps_threshold(threshold, end) for end in both] for both in bounds]
     return Fraction(sum(map(all, met))), Fraction(sum(map(any, met)))
-
-
-def _meets(value: End, threshold: Threshold) -> bool:
-    limit = threshold.value
-    match threshold.relation:
-        case "<":
-            return value is not None and value < limit
-        case "<=":
-            return value is not None and value <= limit
-        case ">":
-            return value is None or value > limit
-        case ">=":
-            return value is None or value >= limit
 
 
 def _at_most(left: End, right: End) -> bool:

@@ -57,6 +57,7 @@ class StoredResult:
     annotations: tuple[Annotation | None, ...] = ()
     words: str | None = None  # the property, as the file states it
     statement: tuple[str, ...] | None = None  # what was found out, as the file states it
+    thresholds: tuple[str | None, ...] = ()  # answers of the verdict and of those in its table, likewise
 
     @property
     def problem(self) -> str:
@@ -97,7 +98,14 @@ def from_json(data: object) -> StoredResult:
     )
     words = None if "property" not in top else _text(top, "property", "")
     said = None if "statement" not in top else tuple(_texts(top, "statement", ""))
-    return StoredResult(result, str(verdict["kind"]), _annotations(verdict), words, said)
+    answers = _thresholds(verdict)
+    return StoredResult(result, str(verdict["kind"]), _annotations(verdict), words, said, answers)
+
+
+def _thresholds(verdict: Mapping[str, Any]) -> tuple[str | None, ...]:
+    rows = [row["verdict"] for row in verdict["table"]] if verdict["kind"] == "per-start" else []
+    found = [one.get("threshold") for one in (verdict, *rows)]
+    return tuple(None if t is None else _is_text(t, "verdict.threshold") for t in found)
 
 
 def verdict_from(data: object, where: str) -> Verdict:

@@ -21,6 +21,7 @@ from surefoot.problem.policy import NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.semantics import Move, State, decision
 from surefoot.problem.show import show, show_property
+from surefoot.verdict.threshold import answer_threshold
 from surefoot.verdict.verdict import (
     Certificate,
     Estimated,
@@ -44,7 +45,13 @@ def to_json(problem: Problem, result: Result) -> dict[str, Any]:
     """The result as JSON data; a trace is shown with what the policy saw and decided in each state."""
     notes = annotate(problem, result.verdict.trace) if isinstance(result.verdict, Violated) else ()
     words = {"property": show_property(problem.property)}
-    return result_to_json(result, notes) | words | {"statement": list(statement(problem, result.verdict))}
+    data = result_to_json(result, notes) | words | {"statement": list(statement(problem, result.verdict))}
+    if (answer := answer_threshold(problem.property, result.verdict)) is not None:
+        data["verdict"]["threshold"] = answer
+        if isinstance(result.verdict, PerStart):
+            for row, (_, verdict) in zip(data["verdict"]["table"], result.verdict.table, strict=True):
+                row["verdict"]["threshold"] = answer_threshold(problem.property, verdict)
+    return data
 
 
 def annotate(problem: Problem, trace: Trace) -> tuple[Annotation | None, ...]:

@@ -33,6 +33,7 @@ from surefoot.problem.parse.spelling import (
     UNARY,
 )
 from surefoot.problem.term import Apply, Const, Op, Term, Var
+from surefoot.visible import is_visible
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*\Z")
 _FUNCTION_OF = {op: name for name, (op, _) in FUNCTIONS.items()}
@@ -70,7 +71,7 @@ def show_name(name: str) -> str:
 def _escaped(character: str) -> str:
     if character in "`\\":
         return "\\" + character
-    return character if character.isprintable() else f"\\u{{{ord(character):x}}}"
+    return character if is_visible(character) else f"\\u{{{ord(character):x}}}"
 
 
 def show_variable(name: str) -> str:

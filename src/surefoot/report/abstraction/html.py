@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from html import escape
 from importlib.resources import files
 
 from surefoot.problem.problem import Problem
@@ -13,6 +12,7 @@ from surefoot.report.shell import shell
 from surefoot.verdict.artifact import AbstractGraph
 from surefoot.verdict.verdict import Trace
 from surefoot.verdict.words import counted
+from surefoot.visible import escape_html
 
 
 def style() -> str:
@@ -29,7 +29,7 @@ def _file(name: str) -> str:
 
 def graph_page(problem: Problem, graph: AbstractGraph, run: Trace | None = None) -> str:
     """A whole page about one graph."""
-    asked = f"<p><code>{escape(show_property(problem.property))}</code></p>"
+    asked = f"<p><code>{escape_html(show_property(problem.property))}</code></p>"
     title = f"surefoot: abstract states of {problem.name}"
     return shell(title, [asked, graph_section(problem, graph, run)], style=style(), script=script())
 
@@ -47,7 +47,7 @@ def graph_section(problem: Problem, graph: AbstractGraph, run: Trace | None = No
     if not graph.splits:
         told.append("No further predicate was tried.")
     sizes = f"{counted(count, 'abstract state')}, {counted(len(graph.edges), 'transition')}"
-    name = escape(f"graph of {sizes}; arrow keys go from state to state", quote=True)
+    name = escape_html(f"graph of {sizes}; arrow keys go from state to state")
     return f"""<section class="abstraction" aria-label="abstract state graph">
 <div class="bar"><label>Find
 <input type="search" placeholder="start, unsafe, p3, !p3, x = 4, an action, #12"></label>
@@ -61,7 +61,7 @@ def graph_section(problem: Problem, graph: AbstractGraph, run: Trace | None = No
 <p class="split-view" hidden></p>
 <div class="sides"><div><canvas tabindex="0" role="application" aria-label="{name}"></canvas>
 <div class="legend"></div>
-{"".join(f'<p class="told">{escape(t)}</p>' for t in told)}</div>
+{"".join(f'<p class="told">{escape_html(t)}</p>' for t in told)}</div>
 <div class="panel" aria-live="polite"></div></div>
 <details><summary>All states as a list</summary><ul class="all plain"></ul></details>
 <script type="application/json">{inert(document(problem, graph, run))}</script></section>"""

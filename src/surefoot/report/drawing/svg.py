@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from html import escape
-
 from surefoot.report.drawing.shapes import Cells, Drawing, Line, Mark, Rectangle, Shape, Text
+from surefoot.visible import escape_html
 
 MOST_TITLES = 6000  # squares with a title of their own; a grid of more is drawn by colour
 
@@ -26,12 +25,12 @@ def _shape(shape: Shape, titles: bool) -> str:
             return f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="{width}"/>'
         case Mark(x, y, colour, title):
             place = f'cx="{_short(x)}" cy="{_short(y)}"'
-            return f'<circle {place} r="3" fill="{colour}"><title>{escape(title)}</title></circle>'
+            return f'<circle {place} r="3" fill="{colour}"><title>{escape_html(title)}</title></circle>'
         case Text(x, y, text, size, anchor, colour, bold):
             style = f'font-size="{size}" fill="{colour}"'
             style += f' text-anchor="{anchor}"' if anchor != "start" else ""
             style += ' font-weight="bold"' if bold else ""
-            return f'<text x="{x}" y="{y}" {style}>{escape(text)}</text>'
+            return f'<text x="{x}" y="{y}" {style}>{escape_html(text)}</text>'
         case Cells():
             told = titles and sum(map(len, shape.titles)) in range(1, MOST_TITLES + 1)
             return "\n".join([*(_titled(shape) if told else _by_colour(shape)), *_signs(shape)])
@@ -43,7 +42,7 @@ def _titled(cells: Cells) -> list[str]:
         for i, colour in enumerate(row):
             place = f'x="{cells.x + i * cells.size}" y="{cells.y + j * cells.size}"'
             size = f'width="{cells.size}" height="{cells.size}"'
-            title = escape(cells.titles[j][i])
+            title = escape_html(cells.titles[j][i])
             parts.append(f'<rect {place} {size} fill="{colour}"><title>{title}</title></rect>')
     return ['<g shape-rendering="crispEdges">', *parts, "</g>"]
 
@@ -68,7 +67,7 @@ def _signs(cells: Cells) -> list[str]:
     return [
         f'<text x="{cells.x + i * cells.size + cells.size // 2}" '
         f'y="{cells.y + j * cells.size + (cells.size + size * 7 // 10) // 2}" '
-        f'font-size="{size}" text-anchor="middle" fill="#333333">{escape(sign)}</text>'
+        f'font-size="{size}" text-anchor="middle" fill="#333333">{escape_html(sign)}</text>'
         for j, row in enumerate(cells.signs)
         for i, sign in enumerate(row)
         if sign

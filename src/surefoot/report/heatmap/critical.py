@@ -16,6 +16,7 @@ from surefoot.problem.property import Threshold
 from surefoot.problem.semantics import State
 from surefoot.report.heatmap.document import measured_data, state_data
 from surefoot.report.heatmap.measured import Measured, Table
+from surefoot.verdict.threshold import place_interval
 
 _THRESHOLD = re.compile(r"\s*(<=|>=|<|>)\s*([0-9.]{1,40}(?:e-?[0-9]{1,3})?(?:/[0-9]{1,40})?)\s*\Z")
 
@@ -62,25 +63,8 @@ def misses(value: Measured, threshold: Threshold) -> Literal["certain", "possibl
     """Does a value with these bounds miss the threshold?"""
     if value.trouble:
         return "possible"
-    least = None if value.low is None else kept(value.low, threshold)
-    most = None if value.high is None else kept(value.high, threshold)
-    upper_limit = threshold.relation in ("<", "<=")
-    if value.low is None:  # infinite
-        return "certain" if upper_limit else "no"
-    most = (not upper_limit) if most is None else most
-    return "no" if least and most else "possible" if least or most else "certain"
-
-
-def kept(value: Fraction, threshold: Threshold) -> bool:
-    match threshold.relation:
-        case "<":
-            return value < threshold.value
-        case "<=":
-            return value <= threshold.value
-        case ">":
-            return value > threshold.value
-        case ">=":
-            return value >= threshold.value
+    placed = place_interval(threshold, value.low, None if value.low is None else value.high)
+    return "no" if placed == "met" else "certain" if placed == "missed" else "possible"
 
 
 def critical_data(found: Sequence[Critical], threshold: Threshold, asked: str) -> dict[str, Any]:

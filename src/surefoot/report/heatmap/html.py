@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from html import escape
 from importlib.resources import files
 from typing import Any
 
@@ -14,6 +13,7 @@ from surefoot.report.heatmap.figure import Figure, Panel, interval_text, value_t
 from surefoot.report.heatmap.layout import curve_drawing, legend_drawing, panel_drawing
 from surefoot.report.run_table import number
 from surefoot.report.shell import shell
+from surefoot.visible import escape_html, make_data_visible
 
 MOST_BYTES = 1_000_000
 STYLE = """
@@ -55,8 +55,8 @@ def section(figure: Figure, detail: int = 2, *, heading: bool = True) -> str:
     told = list(figure.notes)
     if detail < 2:
         told.append("this page has too many cells to show all about each of them; the JSON has it")
-    notes = f"<p>{'<br>'.join(map(escape, told))}</p>" if told else ""
-    head = f"<h2>{escape(figure.title)}</h2>" if heading else ""
+    notes = f"<p>{'<br>'.join(map(escape_html, told))}</p>" if told else ""
+    head = f"<h2>{escape_html(figure.title)}</h2>" if heading else ""
     curve = f'<div class="curve">{svg(curve_drawing(figure.curve))}</div>' if figure.curve is not None else ""
     panels = "\n".join(_panel(figure, panel, detail) for panel in figure.panels)
     scales = "".join(svg(legend_drawing(figure, unit)) for unit in figure.scales)
@@ -73,7 +73,7 @@ def section(figure: Figure, detail: int = 2, *, heading: bool = True) -> str:
 
 def _panel(figure: Figure, panel: Panel, detail: int) -> str:
     placed = panel_drawing(figure, panel, titles=False)
-    name = escape(f"{panel.title}: heat map of the {panel.unit}", quote=True)
+    name = escape_html(f"{panel.title}: heat map of the {panel.unit}")
     picture = svg(
         placed.drawing, titles=False, attributes=f' tabindex="0" role="application" aria-label="{name}"'
     )
@@ -107,14 +107,14 @@ def _panel(figure: Figure, panel: Panel, detail: int) -> str:
 
 
 def inert(data: object) -> str:
-    """JSON that cannot end the element it stands in."""
-    text = json.dumps(data, separators=(",", ":"), ensure_ascii=False)
+    """JSON that cannot end the element it stands in, and shows what its texts are made of."""
+    text = json.dumps(make_data_visible(data), separators=(",", ":"), ensure_ascii=False)
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 
 def _facts(panel: Panel) -> str:
     told = [panel.asked, *(f"{k}: {_plain(v)}" for k, v in panel.facts.items())]
-    return f"<dt>{escape(panel.title)}</dt>" + "".join(f"<dd>{escape(t)}</dd>" for t in told if t)
+    return f"<dt>{escape_html(panel.title)}</dt>" + "".join(f"<dd>{escape_html(t)}</dd>" for t in told if t)
 
 
 def _plain(value: object) -> str:

@@ -17,6 +17,7 @@ from surefoot.report.heatmap.figure import (
     shown_numbers,
 )
 from surefoot.report.run_table import number
+from surefoot.visible import join_visible
 
 SIGNS: dict[Odd, str] = {"no start here": "·", "unknown": "?", "infinite": "∞", "wide interval": "~"}
 BARS = "▁▂▃▄▅▆▇█"
@@ -44,7 +45,7 @@ def lines(figure: Figure, width: int = 80) -> list[list[Piece]]:
 
 def text(figure: Figure, width: int = 80) -> str:
     """The same without colours."""
-    return "\n".join("".join(p.text for p in line).rstrip() for line in lines(figure, width)) + "\n"
+    return join_visible("".join(p.text for p in line).rstrip() for line in lines(figure, width)) + "\n"
 
 
 def _panel(figure: Figure, panel: Panel, width: int) -> list[list[Piece]]:

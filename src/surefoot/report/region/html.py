@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 from importlib.resources import files
 
 from surefoot.report.heatmap.html import inert
 from surefoot.report.region.scene import Scene, document
 from surefoot.report.shell import shell
 from surefoot.verdict.words import counted
+from surefoot.visible import escape_html
 
 
 def style() -> str:
@@ -32,8 +32,8 @@ def region_page(title: str, scenes: Sequence[Scene], parts: Sequence[str] = ()) 
 
 def region_section(scene: Scene, *, heading: bool = False) -> str:
     """One picture with its controls and, in words, what is in it."""
-    title = f"<h2>{escape(scene.title)}</h2>" if heading else ""
-    words = "".join(f"<p>{escape(text)}</p>" for text in told(scene))
+    title = f"<h2>{escape_html(scene.title)}</h2>" if heading else ""
+    words = "".join(f"<p>{escape_html(text)}</p>" for text in told(scene))
     second = min(1, len(scene.variables) - 1)
     axes = "".join(
         f'<label>{label} <select class="{name}">{_options(scene, chosen)}</select></label> '
@@ -46,7 +46,7 @@ def region_section(scene: Scene, *, heading: bool = False) -> str:
     checks = "".join(
         f'<label><input type="checkbox" class="{name}" checked> {text}</label> ' for name, text in boxes
     )
-    label = escape(f"{scene.title}: closed sets, starts, unsafe states and runs in two variables", quote=True)
+    label = escape_html(f"{scene.title}: closed sets, starts, unsafe states and runs in two variables")
     return f"""<section class="region">{title}{words}
 <div class="bar">{axes}{checks}</div>
 <details class="cut"><summary>where the other variables are cut</summary><div class="values"></div></details>
@@ -57,7 +57,7 @@ def region_section(scene: Scene, *, heading: bool = False) -> str:
 
 def _options(scene: Scene, chosen: int) -> str:
     return "".join(
-        f'<option value="{i}"{" selected" if i == chosen else ""}>{escape(name)}</option>'
+        f'<option value="{i}"{" selected" if i == chosen else ""}>{escape_html(name)}</option>'
         for i, name in enumerate(scene.variables)
     )
 

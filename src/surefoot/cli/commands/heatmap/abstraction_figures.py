@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib.resources import files
 from math import isfinite
 from pathlib import Path
@@ -14,6 +14,8 @@ from typing import Any
 from surefoot.cli.commands.heatmap.abstractions_made import Wanted, carry_out
 from surefoot.cli.commands.heatmap.stored_runs import StoredRuns, stored_runs
 from surefoot.cli.commands.heatmap.study_figures import claim_facts, claims_text
+from surefoot.cli.output import deliver_file
+from surefoot.cli.screen import say
 from surefoot.engines.predicates.configurations import CONFIGURATIONS
 from surefoot.errors import InvalidProblem, did_you_mean
 from surefoot.report.lines import Line, LinePanel, lines_svg
@@ -59,7 +61,7 @@ def is_abstraction(name: str) -> bool:
 def drawn_abstractions(
     names: Sequence[str], how: Making, folder: Path | None, tell: Callable[[str], None], as_json: bool
 ) -> int:
-    """Run every instance once, draw, and measure what the paper claims. Exit 1 if a claim is not met.
+    """Run every instance once, draw, and measure what the paper claims. Exit 1 if one is not as recorded.
 
     Exit 130 if it was interrupted: what is there is drawn. With a folder the next time goes on from there.
     """
@@ -71,7 +73,6 @@ def drawn_abstractions(
         documents.append({"figure": figure.name, "title": figure.title, "runs": [r.facts() for r in runs]})
         if folder is not None and runs:
             stem = folder / f"racetrack-figure-{figure.name}"
-            stem.with_suffix(".svg").write_text(picture(figure, runs), "utf-8")
             data = {
                 "schema": 1,
                 "kind": "abstractions",
@@ -79,8 +80,8 @@ def drawn_abstractions(
                 "missing": len(made.missing),
                 "claims": list(map(_claim, made.claims)),
             }
-            stem.with_suffix(".json").write_text(json.dumps(data, indent=1) + "\n", "utf-8")
-            print(f"written: {stem}.svg, .json", file=sys.stderr)
+            deliver_file(stem.with_suffix(".svg"), partial(picture, figure, runs))
+            deliver_file(stem.with_suffix(".json"), partial(json_text, data))
         elif not as_json and folder is None:
             print(_table(figure, runs))
     if as_json:
@@ -92,9 +93,13 @@ def drawn_abstractions(
         rest = (
             "run it again with the same --folder to go on" if folder else "use --folder to keep what is made"
         )
-        print(f"interrupted: {len(missing)} runs are missing; {rest}", file=sys.stderr)
+        say(f"interrupted: {len(missing)} runs are missing; {rest}", error=True)
         return 130
-    return 0 if all(c.met for c in checked) else 1
+    return 0 if all(c.as_recorded for c in checked) else 1
+
+
+def json_text(data: dict[str, Any]) -> str:
+    return json.dumps(data, indent=1) + "\n"
 
 
 def made_abstractions(

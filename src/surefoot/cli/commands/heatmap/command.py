@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -27,6 +26,7 @@ from surefoot.cli.engine_options import build_engines, refuse_options_of_others
 from surefoot.cli.model import flag_of, model_flags
 from surefoot.cli.output import worst
 from surefoot.cli.progress import progress
+from surefoot.cli.screen import say
 from surefoot.cli.unused import flag, is_given, refuse_given, refuse_idle_options
 from surefoot.engines.explicit import Explicit
 from surefoot.engines.statistical import Statistical
@@ -95,6 +95,7 @@ def heatmap(
         only = tuple(map(parse_term, look.where)) if places is None else ()
         found = list(variants(models, wiring, swept, saved, places, only, unit))
         _check_critical(outputs, [one.threshold for one in found], limit)
+        outputs.check([Path(file) for one in found for file in one.inputs])
         chosen = engine_name or _meant(options, wanted)
         if not {"optimum", "gap"} & set(wanted):  # which `explicit` is asked for as well
             refuse_options_of_others(chosen, options)
@@ -110,12 +111,14 @@ def heatmap(
             answered = ask_all(found, asker, started, tell)
     for one in answered:
         if one.trouble:
-            print(f"{one.subject.title}: {one.trouble}", file=sys.stderr)
+            say(f"{one.subject.title}: {one.trouble}", error=True)
+    written = True
     if any(one.tables for one in answered):
         across = len(wanted) if len(wanted) > 1 else len(swept[-1].values) if len(swept) == 2 else None
-        outputs.write(composed(answered, look, wanted, across, line))
-        _write_critical(answered[0], look, limit, outputs)
-    return worst([_exit_code(one, look, limit) for one in answered])
+        written = _write_critical(answered[0], look, limit, outputs)
+        written &= outputs.write(composed(answered, look, wanted, across, line))
+    code = worst([_exit_code(one, look, limit) for one in answered])
+    return code if written or code else 4  # the pictures are what was asked for
 
 
 def _refuse_unseen(wanted: Sequence[Which]) -> None:
@@ -168,11 +171,12 @@ def _check_critical(
         raise InvalidProblem("critical starts are about one problem and a threshold", fix=fix)
 
 
-def _write_critical(answers: Answers, look: Look, limit: Threshold | None, outputs: Outputs) -> None:
+def _write_critical(answers: Answers, look: Look, limit: Threshold | None, outputs: Outputs) -> bool:
     kept = limit or answers.subject.threshold
     if outputs.critical is not None and kept is not None and "value" in answers.tables:
         found = critical(drawn_starts(answers, look), kept)
-        outputs.write_critical(found, kept, answers.subject.words)
+        return outputs.write_critical(found, kept, answers.subject.words)
+    return True
 
 
 def _exit_code(answers: Answers, look: Look, limit: Threshold | None) -> int:

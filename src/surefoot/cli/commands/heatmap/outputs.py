@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from surefoot.cli.output import check_distinct, check_writable, write_file
+from surefoot.cli.output import check_outputs, deliver_file
+from surefoot.cli.screen import rich_console
 from surefoot.errors import InvalidProblem
 from surefoot.problem.property import Threshold
 from surefoot.report.drawing import png, svg
@@ -19,6 +20,7 @@ from surefoot.report.heatmap.figure import Figure
 from surefoot.report.heatmap.html import heat_page
 from surefoot.report.heatmap.layout import drawn
 from surefoot.report.heatmap.terminal import lines, text
+from surefoot.visible import make_visible
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,44 +36,36 @@ class Outputs:
 
     def check(self, inputs: Sequence[Path]) -> None:
         """Refuse what cannot be written, before any work."""
-        for option in ("svg", "png", "json", "report", "critical"):
-            check_writable(getattr(self, option), inputs, f"--{option}")
-        check_distinct(
-            {f"--{name}": getattr(self, name) for name in ("svg", "png", "json", "report", "critical")}
-        )
+        wanted = ("svg", "png", "json", "report", "critical")
+        check_outputs({f"--{option}": getattr(self, option) for option in wanted}, inputs)
         if self.critical is not None and Path(self.critical).suffix not in (".json", ".csv"):
             fix = "end its name in .json or .csv"
             raise InvalidProblem("critical starts are written as JSON or CSV", fix=fix, where="--critical")
 
-    def write(self, figure: Figure) -> None:
-        """The figure in every form that was asked for."""
+    def write(self, figure: Figure) -> bool:
+        """The figure in every form that was asked for, files first; false: one of them is not written."""
+        written = [
+            self._file(self.svg, lambda: svg(drawn(figure))),
+            self._file(self.png, lambda: png(drawn(figure))),
+            self._file(None if self.json == "-" else self.json, lambda: _json(document(figure))),
+            self._file(self.report, lambda: heat_page([figure])),
+        ]
         if self.json == "-":
             sys.stdout.write(_json(document(figure)))
         else:
             show(figure)
-        picture = drawn(figure) if self.svg is not None or self.png is not None else None
-        if self.svg is not None and picture is not None:
-            self._file(self.svg, svg(picture))
-        if self.png is not None and picture is not None:
-            self._file(self.png, png(picture))
-        if self.json not in (None, "-"):
-            self._file(str(self.json), _json(document(figure)))
-        if self.report is not None:
-            self._file(self.report, heat_page([figure]))
+        return all(written)
 
-    def write_critical(self, found: Sequence[Critical], threshold: Threshold, asked: str) -> None:
-        """The starts that miss the threshold."""
-        if self.critical is None:
-            return
-        as_csv = self.critical.endswith(".csv")
-        self._file(
-            self.critical, critical_csv(found) if as_csv else _json(critical_data(found, threshold, asked))
+    def write_critical(self, found: Sequence[Critical], threshold: Threshold, asked: str) -> bool:
+        """The starts that miss the threshold; false: they are not written."""
+        as_csv = (self.critical or "").endswith(".csv")
+        return self._file(
+            self.critical,
+            lambda: critical_csv(found) if as_csv else _json(critical_data(found, threshold, asked)),
         )
 
-    def _file(self, path: str, content: str | bytes) -> None:
-        write_file(Path(path), content)
-        if not self.quiet:
-            print(f"written: {path}", file=sys.stderr)
+    def _file(self, path: str | None, make: Callable[[], str | bytes]) -> bool:
+        return path is None or deliver_file(path, make, self.quiet)
 
 
 def _json(data: dict[str, Any]) -> str:
@@ -80,17 +74,16 @@ def _json(data: dict[str, Any]) -> str:
 
 def show(figure: Figure) -> None:
     """The figure on the terminal; digits on colours, or digits alone."""
-    from rich.console import Console
     from rich.text import Text
 
-    console = Console(highlight=False, soft_wrap=True)
+    console = rich_console(sys.stdout)
     if not console.is_terminal or console.color_system is None:
         sys.stdout.write(text(figure, 160 if not console.is_terminal else console.width))
         return
     for line in lines(figure, console.width):
         whole = Text()
         for piece in line:
-            whole.append(piece.text, style="" if piece.colour is None else _style(piece.colour))
+            whole.append(make_visible(piece.text), style="" if piece.colour is None else _style(piece.colour))
         console.print(whole)
 
 

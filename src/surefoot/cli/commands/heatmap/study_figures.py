@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 from surefoot.cli.commands.heatmap.outputs import Outputs
 from surefoot.cli.commands.shield.pictures import region_scenes
 from surefoot.cli.engine_options import build_engines
+from surefoot.cli.output import deliver_file
 from surefoot.engines.protocol import Engine
 from surefoot.errors import InvalidProblem
 from surefoot.problem.problem import Problem
@@ -35,6 +35,7 @@ from surefoot.studies.figures import (
 from surefoot.studies.figures import values as values_of
 from surefoot.studies.regions import RegionsOf
 from surefoot.verdict.verdict import PerStart, Result, Unknown
+from surefoot.visible import join_visible
 from surefoot.work.budget import Budget
 
 
@@ -64,7 +65,7 @@ def drawn_figures(
     tell: Callable[[str], None],
     as_json: bool,
 ) -> int:
-    """Draw figures and print what was measured. Exit 0 if every claim about them is met, else 1."""
+    """Draw figures and print what was measured. Exit 0 if every claim about them is as recorded, else 1."""
     checked: list[Checked] = []
     for name, made in made_figures(study, names, how, tell):
         checked += made.claims
@@ -73,7 +74,7 @@ def drawn_figures(
         print(json.dumps({"study": study, "claims": [claim_facts(c) for c in checked]}, indent=1))
     else:
         print(claims_text(checked))
-    return 0 if all(c.met for c in checked) else 1
+    return 0 if all(c.as_recorded for c in checked) else 1
 
 
 def made_figures(
@@ -179,15 +180,15 @@ def _write(
         page = region.region_page(f"surefoot: {study}, figure {name}", picture)
         data = {"panels": [region.document(scene) for scene in picture]}
     stem = folder / f"{study}-figure-{name}"
-    stem.with_suffix(".png").write_bytes(png(shapes))
-    stem.with_suffix(".svg").write_text(svg(shapes), "utf-8")
-    stem.with_suffix(".html").write_text(page, "utf-8")
-    stem.with_suffix(".json").write_text(json.dumps(data, indent=1) + "\n", "utf-8")
-    print(f"written: {stem}.png, .svg, .html, .json", file=sys.stderr)
+    deliver_file(stem.with_suffix(".png"), lambda: png(shapes))
+    deliver_file(stem.with_suffix(".svg"), lambda: svg(shapes))
+    deliver_file(stem.with_suffix(".html"), lambda: page)
+    deliver_file(stem.with_suffix(".json"), lambda: json.dumps(data, indent=1) + "\n")
 
 
 def claim_facts(checked: Checked) -> dict[str, Any]:
-    return asdict(checked.claim) | {"measured": checked.measured, "met": checked.met}
+    found = {"measured": checked.measured, "as_recorded": checked.as_recorded}
+    return asdict(checked.claim) | found | {"met": checked.answer == "met", "answer": checked.answer}
 
 
 def claims_text(checked: Sequence[Checked]) -> str:
@@ -198,8 +199,8 @@ def claims_text(checked: Sequence[Checked]) -> str:
         ends = [f"at least {claim.at_least:g}"] if claim.at_least is not None else []
         ends += [f"at most {claim.at_most:g}"] if claim.at_most is not None else []
         before = f"; {claim.found:g} when written" if claim.found is not None else ""
-        lines.append(f"{'met    ' if one.met else 'NOT MET'} figure {claim.figure}: {claim.measure}")
+        lines.append(f"{one.answer:<7} figure {claim.figure}: {claim.measure}")
         lines.append(f"  paper     {claim.paper}: {claim.says}")
         lines.append(f"  measured  {one.measured:.4g} (expected {' and '.join(ends)}{before})")
         lines += [f"  note      {claim.note}"] if claim.note else []
-    return "\n".join(lines)
+    return join_visible(lines)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path as File
 from typing import Any
 
-from surefoot.cli.output import write_certificate, write_file
+from surefoot.cli.output import deliver_file, write_certificate, write_facts
 from surefoot.cli.progress import progress
+from surefoot.cli.screen import say
 from surefoot.compile.source import c_actions, python_actions
 from surefoot.engines.explicit.engine import Explicit
 from surefoot.engines.shield.finite import FiniteShield, finite_shield
@@ -23,6 +22,7 @@ from surefoot.problem.property import Never, Path, Probability
 from surefoot.problem.show import show, show_property
 from surefoot.run import verify
 from surefoot.verdict.verdict import Exact, Proved, Result, Violated
+from surefoot.visible import join_visible
 from surefoot.work.budget import Budget
 from surefoot.work.child import processor_time
 
@@ -99,26 +99,21 @@ def shield_of_actions(
             made = make_of_actions(problem, bound, budget(tell))
     except KeyboardInterrupt:
         why = "there is no shield of a part: what may be permitted depends on all states that can be reached"
-        print(f"interrupted: {why}", file=sys.stderr)
+        say(f"interrupted: {why}", error=True)
         if wanted.json is not None:
             facts = {"schema": 1, "kind": "actions", "problem": problem.name, "certified": False,
                      "certified about": "nothing", "interrupted": True, "reason": why}  # fmt: skip
-            _write_json(facts, wanted.json)
+            write_facts(wanted.json, lambda: facts, quiet)
         return 130
     seconds = processor_time() - began
-    if wanted.json != "-":
-        print(words_of_actions(made, seconds))
     write_actions(made, wanted.certificate, wanted.python, wanted.c, quiet)
     if wanted.json is not None:
-        _write_json(facts_of_actions(made, seconds, source, inputs), wanted.json)
+        write_facts(wanted.json, lambda: facts_of_actions(made, seconds, source, inputs), quiet)
+    if wanted.json != "-":
+        print(words_of_actions(made, seconds))
     if made.interrupted:
         return 130
     return 0 if made.accepted else 3
-
-
-def _write_json(facts: Mapping[str, Any], path: str) -> None:
-    text = json.dumps(facts, indent=1) + "\n"
-    sys.stdout.write(text) if path == "-" else write_file(File(path), text)
 
 
 def moved_by_actions(problem: Problem) -> bool:
@@ -177,7 +172,7 @@ def words_of_actions(made: MadeOfActions, seconds: float) -> str:
     if made.interrupted:
         left = "nothing of it is proved" if made.anybody is None else "the shield is whole, not all was asked"
         lines.append(f"interrupted: {left}")
-    return "\n".join(lines)
+    return join_visible(lines)
 
 
 def _answer(result: Result) -> str:
@@ -238,20 +233,14 @@ def write_actions(
     wanted = [p for p in (certificate, python_path, c_prefix) if p is not None]
     if not made.accepted:
         for path in wanted:
-            print(f"not written: {path} (nothing is certified)", file=sys.stderr)
+            say(f"not written: {path} (nothing is certified)", error=True)
         return
     table = table_of(made.shield, made.promise())
-    files: list[tuple[str, str | bytes]] = []
     if certificate is not None and made.anybody is not None:
-        told = write_certificate(made.anybody.verdict, certificate)
-        if not quiet:
-            print(told, file=sys.stderr)
+        write_certificate(made.anybody.verdict, certificate, quiet)
     if python_path is not None:
-        files.append((python_path, python_actions(table)))
+        deliver_file(python_path, lambda: python_actions(table), quiet)
     if c_prefix is not None:
         header, source = c_actions(table, File(c_prefix).name, examples_of(made.shield))
-        files += [(f"{c_prefix}.h", header), (f"{c_prefix}.c", source)]
-    for path, content in files:
-        write_file(File(path), content)
-        if not quiet:
-            print(f"written: {path}", file=sys.stderr)
+        deliver_file(f"{c_prefix}.h", lambda: header, quiet)
+        deliver_file(f"{c_prefix}.c", lambda: source, quiet)

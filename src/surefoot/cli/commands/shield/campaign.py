@@ -25,6 +25,7 @@ from surefoot.engines.shield.campaign.plant import (
 )
 from surefoot.engines.shield.campaign.runs import Campaign, needed, simulate, unshielded
 from surefoot.problem.policy import NeuralPolicy, Policy, ShieldedPolicy
+from surefoot.visible import join_visible
 from surefoot.work.budget import Budget
 
 
@@ -169,4 +170,4 @@ def campaign_text(measured: Measured) -> str:
         lines.append(
             f"  {'needed':<22}{yes} of {count} interventions: the network alone becomes unsafe from there"
         )
-    return "\n".join(lines)
+    return join_visible(lines)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import gzip
-import json
-import sys
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +20,9 @@ from surefoot.cli.commands.shield.made import Made, SetKind, Sketches, make, old
 from surefoot.cli.commands.shield.pictures import pictured
 from surefoot.cli.commands.shield.words import facts, told
 from surefoot.cli.model import model_flags, time_flags, timed
-from surefoot.cli.output import check_distinct, check_writable, positive, write_file
+from surefoot.cli.output import check_outputs, deliver_file, packed_json, positive, write_facts
 from surefoot.cli.progress import progress
+from surefoot.cli.screen import say
 from surefoot.cli.unused import refuse_given
 from surefoot.engines.barrier.find import Shape
 from surefoot.errors import InvalidProblem
@@ -124,18 +124,17 @@ def shield(
     interrupted, with what was found.
     """
     outputs = {"--certificate": certificate, "--python": python_path, "--json": json_path, "--report": report}
-    outputs |= {"--c": c_prefix and f"{c_prefix}.c"}
+    outputs |= {"--c": c_prefix and f"{c_prefix}.c", "the header of --c": c_prefix and f"{c_prefix}.h"}
     if c_prefix is not None and Path(f"{c_prefix}.c").name == ".c":
         what = f"`{c_prefix}` is a folder"
         raise InvalidProblem(what, fix="give the beginning of a file's name: guard", where="--c")
-    check_distinct(outputs | {"the header of --c": c_prefix and f"{c_prefix}.h"})
-    for option, path in outputs.items():
-        check_writable(path, [Path(model), *([] if recheck is None else [recheck])], option)
+    check_outputs(outputs, [model, *([] if recheck is None else [recheck])])
     if python_path is not None and not python_path.endswith(".py"):
         raise InvalidProblem(f"`{python_path}` is no Python module", fix="end it with .py", where="--python")
     if not runs:
         refuse_given({"--steps": "steps"}, "without --runs")
     name, problem, loaded = one_problem(model, {name: options.pop(name) for name in MODEL_OPTIONS})
+    check_outputs(outputs, loaded.inputs)
     loaded = timed(loaded, time, flow_method)
     problem = loaded.problems[name]
     if runs and problem.environment.flow is not None and problem.environment.flow.continuous:
@@ -169,15 +168,8 @@ def shield(
         if runs and not made.found.interrupted:
             size = Size(runs, steps, seed, timeout, adversarial=runs * min(steps, ATTACKED))
             simulated = measured(made, problem.policy, size, tell)
-    if json_path != "-":
-        print(told(made, seconds))
-        if simulated is not None:
-            print(f"simulated    {runs} runs of at most {steps} steps from covered starts")
-            print(campaign_text(simulated))
     for path, content in _files(made, certificate, python_path, c_prefix):
-        write_file(Path(path), content)
-        if not quiet:
-            print(f"written: {path}", file=sys.stderr)
+        deliver_file(path, content, quiet)
     scene = None if report is None else pictured(made, report, seed, seconds, quiet)
     if json_path is not None:
         source = {**loaded.source, "property": name}
@@ -194,8 +186,12 @@ def shield(
         )
         data |= {} if simulated is None else {"simulated": campaign_facts(simulated)}
         data |= {} if scene is None else {"picture": document(scene)}
-        text = json.dumps(data, indent=1) + "\n"
-        sys.stdout.write(text) if json_path == "-" else write_file(Path(json_path), text)
+        write_facts(json_path, lambda: data, quiet)
+    if json_path != "-":
+        print(told(made, seconds))
+        if simulated is not None:
+            say(f"simulated    {runs} runs of at most {steps} steps from covered starts")
+            print(campaign_text(simulated))
     if made.found.interrupted:
         return 130
     return 0 if made.accepted and not made.found.uncovered else 3
@@ -255,21 +251,19 @@ def _sketches(rule: str, invariant: str, again: bool, finite: bool) -> Sketches:
 
 def _files(
     made: Made, certificate: str | None, python_path: str | None, c_prefix: str | None
-) -> list[tuple[str, str | bytes]]:
+) -> list[tuple[str, Callable[[], str | bytes]]]:
     """What is written: nothing that is not certified."""
     wanted = [p for p in (certificate, python_path, c_prefix) if p is not None]
     if not made.accepted or made.certificate is None:
         for path in wanted:
-            print(f"not written: {path} (nothing is certified)", file=sys.stderr)
+            say(f"not written: {path} (nothing is certified)", error=True)
         return []
-    found: list[tuple[str, str | bytes]] = []
+    found: list[tuple[str, Callable[[], str | bytes]]] = []
     if certificate is not None:
-        text = json.dumps(made.certificate, separators=(",", ":")) + "\n"
-        packed = gzip.compress(text.encode(), mtime=0) if certificate.endswith(".gz") else text
-        found.append((certificate, packed))
+        found.append((certificate, partial(packed_json, made.certificate, certificate)))
     if python_path is not None:
-        found.append((python_path, made.python()))
+        found.append((python_path, made.python))
     if c_prefix is not None:
-        header, source = made.c(Path(c_prefix).name)
-        found += [(f"{c_prefix}.h", header), (f"{c_prefix}.c", source)]
+        name = Path(c_prefix).name
+        found += [(f"{c_prefix}.h", lambda: made.c(name)[0]), (f"{c_prefix}.c", lambda: made.c(name)[1])]
     return found

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
-import sys
 from collections.abc import Iterator
 from math import isfinite
 from pathlib import Path
@@ -14,7 +12,8 @@ import click
 import numpy as np
 
 from surefoot.cli.commands.invariant import one_problem
-from surefoot.cli.output import check_writable, sha256, write_file
+from surefoot.cli.output import check_outputs, sha256, write_facts
+from surefoot.cli.screen import say
 from surefoot.cli.unused import refuse_given
 from surefoot.encode.barrier import system_of
 from surefoot.engines.shield.estimate import (
@@ -30,6 +29,7 @@ from surefoot.engines.shield.estimate import (
 from surefoot.errors import InvalidProblem
 from surefoot.formats.inert.file import require_file
 from surefoot.transform.discretise import discretise
+from surefoot.visible import join_visible
 
 MOST_BYTES = 1 << 30
 
@@ -72,7 +72,7 @@ def estimate(
 
     Exit 0, or 3 if the box contains less than --share.
     """
-    check_writable(json_path, [log])
+    check_outputs({"--json": json_path}, [log, *([] if problem is None else [problem])])
     if both := [name for name in variables if name in controls]:
         what, fix = f"`{both[0]}` is a variable too", "name it once"
         raise InvalidProblem(what, fix=fix, where="--controls")
@@ -96,16 +96,15 @@ def estimate(
     else:
         raise InvalidProblem("residuals of what?", fix="give --problem MODEL, or --variables x1,x2 …")
     enough = share is None or box.share >= share
+    if json_path is not None:
+        data = {"schema": 1, "log": str(log), "sha256": sha256(log), "problem": problem}
+        data |= facts(variables, controls, box, linear, confidence) | {"enough": enough}
+        write_facts(json_path, lambda: data, quiet=True)
     if json_path != "-":
         print(told(variables, controls, box, linear, confidence))
         if share is not None and not enough:
             least = needed_steps(share, 2 * len(variables), confidence)
-            print(f"not enough   a share of {share} needs {least} steps for the box")
-    if json_path is not None:
-        data = {"schema": 1, "log": str(log), "sha256": sha256(log), "problem": problem}
-        data |= facts(variables, controls, box, linear, confidence) | {"enough": enough}
-        text = json.dumps(data, indent=1) + "\n"
-        sys.stdout.write(text) if json_path == "-" else write_file(Path(json_path), text)
+            say(f"not enough   a share of {share} needs {least} steps for the box")
     return 0 if enough else 3
 
 
@@ -188,7 +187,7 @@ def told(
             "if residuals are independent and normal"
         )
     for name, low, high in zip(variables, box.low, box.high, strict=True):
-        lines.append(f"disturbance  of next {name}: from {low:.9g} to {high:.9g}")
+        lines.append(f"disturbance  of next {name}: from {float(low)!r} to {float(high)!r}")
     lines.append(
         f"contains     a share of at least {np.floor(box.share * 1e6) / 1e6:.6f} of disturbances, with "
         f"confidence {confidence} ({box.count} steps)"
@@ -197,7 +196,7 @@ def told(
     lines.append(f"supposes     that {what} are independent and distributed alike")
     lines.append("a proof with this box is about runs whose disturbances stay in it; n steps all do with a")
     lines.append(f"probability of at least 1 - n * {np.ceil((1 - box.share) * 1e6) / 1e6:.6f}")
-    return "\n".join(lines)
+    return join_visible(lines)
 
 
 def facts(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -11,8 +9,9 @@ from typing import Any
 from surefoot.certify.barrier.refuted import Refutation
 from surefoot.cli.commands.invariant import one_problem
 from surefoot.cli.commands.shield.foreign import Answer, Judgement, judged
-from surefoot.cli.output import check_writable, sha256, write_file
+from surefoot.cli.output import check_outputs, deliver_file, packed_json, sha256, write_facts
 from surefoot.cli.progress import progress
+from surefoot.cli.screen import say
 from surefoot.formats.barrier_file import read_barriers
 from surefoot.problem.show import show
 from surefoot.problem.term import Const
@@ -43,11 +42,12 @@ def certify_foreign(
     trust_python: bool,
 ) -> int:
     """Judge the file, print, write; the exit code is about the system as it is executed."""
-    for option, path in {"--json": json_path, "--certificate": certificate}.items():
-        check_writable(path, [file, Path(model)], option)
+    outputs = {"--json": json_path, "--certificate": certificate}
+    check_outputs(outputs, [file, model])
     wiring: dict[str, Any] = dict.fromkeys(("policy", "observe", "actions", "choose", "output", "normalize"))
     wiring |= {"properties": (), "constants": (), "normalise": False, "trust_python": trust_python}
     _, problem, loaded = one_problem(model, wiring)
+    check_outputs(outputs, loaded.inputs)
     environment = problem.environment
     rules = read_barriers(
         file, [v.name for v in environment.variables], [c.name for c in environment.controls]
@@ -56,26 +56,26 @@ def certify_foreign(
     with progress(quiet) as tell:
         both = judged(problem, rules, Budget(timeout, seed, tell))
     seconds, (_, executed) = processor_time() - began, both
-    if json_path != "-":
-        print(f"{executed.word}: {file.name}: {len(rules)} barriers for {problem.name}")
-        for judgement in both:
-            print(f"  {_SYSTEMS[judgement.system]}: {judgement.word}")
-            for name, answer in judgement.answers.items():
-                print(f"    {_CONDITIONS[name]:<25} {_told(answer)}")
-        print(f"  seconds {seconds:.1f} (processor time)")
-        if executed.interrupted:
-            print("  interrupted: this is what was found before")
+    if certificate is not None and executed.certificate is not None:
+        content = executed.certificate
+        deliver_file(certificate, lambda: packed_json(content, certificate), quiet)
+    elif certificate is not None:
+        say(f"not written: {certificate} (nothing is certified)", error=True)
     if json_path is not None:
         inputs = {**loaded.inputs, str(file): sha256(file)}
         data = {"schema": 1, "problem": problem.name, "verdict": executed.word, "seed": seed}
         data |= {"interrupted": executed.interrupted}
         data |= {"systems": {j.system: _facts(j) for j in both}, "inputs": inputs}
-        text = json.dumps(data | {"cpu seconds": round(seconds, 3)}, indent=1) + "\n"
-        sys.stdout.write(text) if json_path == "-" else write_file(Path(json_path), text)
-    if certificate is not None and executed.certificate is not None:
-        write_file(Path(certificate), json.dumps(executed.certificate, separators=(",", ":")) + "\n")
-    elif certificate is not None:
-        print(f"not written: {certificate} (nothing is certified)", file=sys.stderr)
+        write_facts(json_path, lambda: data | {"cpu seconds": round(seconds, 3)}, quiet)
+    if json_path != "-":
+        say(f"{executed.word}: {file.name}: {len(rules)} barriers for {problem.name}")
+        for judgement in both:
+            say(f"  {_SYSTEMS[judgement.system]}: {judgement.word}")
+            for name, answer in judgement.answers.items():
+                say(f"    {_CONDITIONS[name]:<25} {_told(answer)}")
+        say(f"  seconds {seconds:.1f} (processor time)")
+        if executed.interrupted:
+            say("  interrupted: this is what was found before")
     return 130 if executed.interrupted else CODES[executed.word]
 
 

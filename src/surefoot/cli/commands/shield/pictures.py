@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from fractions import Fraction
-from pathlib import Path
 
 from surefoot.cli.commands.shield.made import Made, make, shapes_for
 from surefoot.cli.commands.shield.words import told
 from surefoot.cli.engine_options import build_engines
-from surefoot.cli.output import write_file
+from surefoot.cli.output import deliver_file
+from surefoot.cli.screen import say
 from surefoot.engines.shield.campaign.plant import covered_boxes
 from surefoot.errors import InvalidProblem
 from surefoot.report.found_page import preformatted
@@ -37,11 +36,9 @@ def pictured(made: Made, path: str, seed: int, seconds: float, quiet: bool) -> S
     try:
         scene = made_scene(made, made.problem.name, seed)
     except KeyboardInterrupt:
-        print(f"not written: {path} (interrupted)", file=sys.stderr)
+        say(f"not written: {path} (interrupted)", error=True)
         return None
-    write_file(Path(path), shield_page(made, scene, seconds))
-    if not quiet:
-        print(f"written: {path}", file=sys.stderr)
+    deliver_file(path, lambda: shield_page(made, scene, seconds), quiet)
     return scene
 
 

@@ -10,10 +10,12 @@ from surefoot.cli.commands.shield.made import Made, Sketches, shown_share
 from surefoot.encode.barrier import polynomial_of, rows_of
 from surefoot.engines.shield.region import Box
 from surefoot.engines.shield.synthesis import Branch
+from surefoot.problem.parse.number import show_number
 from surefoot.problem.policy import ShieldedPolicy
-from surefoot.problem.show import show, show_property
+from surefoot.problem.show import show, show_name, show_property
 from surefoot.problem.term import Term
 from surefoot.query.polynomial import Polynomial, variable
+from surefoot.visible import join_visible
 
 STAGES = {
     "kept": "all: its sets hold here too",
@@ -60,21 +62,24 @@ def told(made: Made, seconds: float) -> str:
     lines.append(f"seconds      {seconds:.1f} (processor time of synthesis and checking)")
     if found.interrupted:
         lines.append("interrupted: this is what was found before")
-    return "\n".join(lines)
+    return join_visible(lines)
 
 
 def _rule(made: Made, index: int, branch: Branch) -> list[str]:
     sides = [
-        f"{_short(low)} <= {name} <= {_short(high)}"
+        f"{show_number(low)} <= {show_name(name)} <= {show_number(high)}"
         for name, (low, high) in zip(made.system.variables, branch.set.domain, strict=True)
     ]
     word = "if" if index == 0 else "elif"
-    lines = [f"{word} {' and '.join([*sides, f'B{index} <= {_short(-branch.set.margin)}'])}:"]
+    lines = [f"{word} {' and '.join([*sides, f'B{index} <= {show_number(-branch.set.margin)}'])}:"]
     for (name, low, high), value in zip(made.system.controls, branch.then, strict=True):
         text = show(value)
-        text = text if low is None else f"max({text}, {_short(low)})"
-        lines.append(f"    {name} = {text if high is None else f'min({text}, {_short(high)})'}")
-    lines.append(f"    # B{index} = {barrier_text(branch.set.barrier, made.system.variables)}")
+        text = text if low is None else f"max({text}, {show_number(low)})"
+        lines.append(
+            f"    {show_name(name)} = {text if high is None else f'min({text}, {show_number(high)})'}"
+        )
+    shown = barrier_text(branch.set.barrier, made.system.variables)
+    lines.append(f"    # B{index}, rounded (--json has it as it is): {shown}")
     return lines
 
 
@@ -108,7 +113,9 @@ def _short(value: Fraction) -> str:
 
 def _box(made: Made, box: Box) -> str:
     return ", ".join(
-        f"{name} = {_short(low)}" if low == high else f"{_short(low)} <= {name} <= {_short(high)}"
+        f"{show_name(name)} = {show_number(low)}"
+        if low == high
+        else f"{show_number(low)} <= {show_name(name)} <= {show_number(high)}"
         for name, (low, high) in zip(made.system.variables, box, strict=True)
     )
 

@@ -17,7 +17,7 @@ from surefoot.cli.engine_options import (
     with_predicates,
 )
 from surefoot.cli.model import model_flags
-from surefoot.cli.output import check_distinct, check_writable, exit_code, positive, write
+from surefoot.cli.output import check_outputs, exit_code, positive, write
 from surefoot.cli.progress import progress
 from surefoot.cli.unused import flag
 from surefoot.errors import InvalidProblem
@@ -61,12 +61,11 @@ def starts(
     and split where that is not a proof.
     Exit 0: all are proved, 1: some start is refuted, 3: some are open, none is refuted.
     """
-    inputs = [Path(model)]
-    check_writable(json_path, inputs)
-    check_writable(report, inputs, "--report")
-    check_distinct({"--json": json_path, "--report": report})
+    outputs = {"--json": json_path, "--report": report}
+    check_outputs(outputs, [model])
     wiring = {name: options.pop(name) for name in MODEL_OPTIONS}
     name, problem, loaded = one_problem(model, wiring)
+    check_outputs(outputs, loaded.inputs)
     asked = {option for option, value in options.items() if value is not None} - {"means"}
     by_table = engine_name in (None, "predicates") and options.get("means") in (None, "auto", "table")
     by_table = by_table and not asked and dump_queries is None  # else they would change nothing

@@ -1,0 +1,99 @@
+"""`met` stands beside a claim of a paper only where it holds here; what differs is data, and says so."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from dataclasses import replace
+from importlib.resources import files
+from typing import Any
+
+import pytest
+
+from surefoot.cli import run
+from surefoot.cli.commands.heatmap.study_figures import claim_facts, claims_text
+from surefoot.studies import STUDIES
+from surefoot.studies.figures import Claim, judged
+from surefoot.studies.load import load_study, read_expectations
+
+
+def entries(*keys: str) -> list[tuple[str, dict[str, Any]]]:
+    found = []
+    for study, module in STUDIES.items():
+        text = files(module).joinpath("expected.toml").read_text("utf-8")
+        data = tomllib.loads(text)
+        found += [(study, entry) for key in keys for entry in data.get(key, [])]
+    return found
+
+
+def contradicts(entry: dict[str, Any]) -> bool:
+    """Does the recorded verdict say the opposite of the first word that the paper is quoted with?"""
+    said = re.match(r"(holds|violated|SAT|UNSAT|\d+ branch|the program)", entry["figure"])
+    if said is None:
+        return False
+    wanted = "violated" if said[0] in ("violated", "SAT") else "proved"
+    found = "proved" if entry["verdict"] == "holds" else entry["verdict"]
+    return found != wanted
+
+
+def test_no_recorded_verdict_contradicts_its_paper_unseen() -> None:
+    wrong = [(s, e["problem"]) for s, e in entries("expect") if contradicts(e) and not e.get("differs")]
+    assert wrong == []
+
+
+def test_what_differs_says_how() -> None:
+    marked = [(s, e) for s, e in entries("expect", "claim", "abstraction") if e.get("differs")]
+    assert len(marked) == 45
+    assert [(s, e) for s, e in marked if not e.get("note")] == []
+
+
+@pytest.mark.parametrize(
+    ("measure", "study"),
+    [
+        ("big: share of starts with crash probability above 0.5", "racetrack"),
+        ("growth of abstract states after the first hundred random starts", "racetrack"),
+        ("share where PA+Marabou is not slower than PA+BB(Marabou)", "racetrack"),
+        ("rules", "control"),
+    ],
+)
+def test_bounds_that_were_made_for_what_was_found_are_marked(measure: str, study: str) -> None:
+    (entry,) = (e for s, e in entries("claim", "abstraction") if (s, e["measure"]) == (study, measure))
+    assert entry["differs"]
+
+
+def test_a_claim_in_words_and_data() -> None:
+    kept = Claim("1", "speed", "a paper", "it is fast", at_least=1.0)
+    other = Claim("1", "speed", "a paper", "it is fast", at_most=1.0, differs=True, note="slow here")
+    checked = [judged(kept, 2.0), judged(other, 0.5), judged(kept, 0.5), judged(other, 2.0)]
+    assert [c.answer for c in checked] == ["met", "differs (as recorded)", "NOT MET", "NOT MET"]
+    assert [line for line in claims_text(checked).split("\n") if "figure" in line] == [
+        "met     figure 1: speed",
+        "differs (as recorded) figure 1: speed",
+        "NOT MET figure 1: speed",
+        "NOT MET figure 1: speed",
+    ]
+    facts = [claim_facts(c) for c in checked]
+    assert [(f["met"], f["as_recorded"]) for f in facts] == [(True, True), (False, True), (False, False),
+                                                            (False, False)]  # fmt: skip
+
+
+def test_rows_of_a_study(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exit 0: everything is as recorded. `met` is false where the paper says otherwise."""
+    text = files(STUDIES["toy"]).joinpath("expected.toml").read_text("utf-8")
+    first = read_expectations(text, "toy")[0]
+    changed = replace(first, figure="UNSAT", differs=True, note="SAT here")
+    loaded = replace(load_study("toy"), expectations=(first, changed))
+    monkeypatch.setattr("surefoot.cli.commands.study.load_study", lambda _: loaded)
+    assert run(["study", "toy", "--compare", "--quiet"]) == 0
+    out = capsys.readouterr().out
+    assert [line for line in out.split("\n") if line and line[0] != " "] == [
+        "met     always-positive (bmc)",
+        "differs (as recorded) always-positive (bmc)",
+    ]
+    assert run(["study", "toy", "--compare", "--quiet", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert [(r["met"], r["as_recorded"], r["answer"]) for r in rows] == [
+        (True, True, "met"),
+        (False, True, "differs (as recorded)"),
+    ]
