@@ -24,6 +24,7 @@ from surefoot.solve import SOLVERS
 from surefoot.transform.discretise import discretise
 from surefoot.verdict.verdict import Proved, Result, Unknown, Vacuous, Verdict, Violated
 from surefoot.work.budget import Budget
+from surefoot.work.interrupt import stop_if_interrupted
 
 PREFERRED = ("native", "milp")  # solvers that are tried unasked, in this order; but see `able`
 MANY_INPUTS = 7  # of a network: from here on the native solver splits neurons, which is fast
@@ -47,6 +48,7 @@ def verify(
 
     Without `certificates` a proof is the word of the solver: for searches that certify in the end.
     """
+    stop_if_interrupted()
     budget = budget or Budget()
     started = budget.elapsed()
     validate(problem)

@@ -82,8 +82,17 @@ def one_line(text: str) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and leave with its exit code."""
-    sys.exit(run(list(sys.argv[1:] if arguments is None else arguments)))
+    """Run the command line and leave with its exit code; after a signal that is the signal's, always."""
+    from surefoot.work.interrupt import interruptible, leave
+
+    with interruptible() as heard:
+        try:
+            code = run(list(sys.argv[1:] if arguments is None else arguments))
+        except KeyboardInterrupt:  # while the outcome was told
+            code = 130
+        if heard.code is not None:  # not `sys.exit`: nobody is waited for any more
+            leave(heard.code)
+    sys.exit(code)
 
 
 def run(arguments: list[str]) -> int:

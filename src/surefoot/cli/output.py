@@ -146,22 +146,33 @@ def write(
     json_path: str | None,
     quiet: bool = False,
     report: str | None = None,
+    mark: str = "",
 ) -> int:
-    """Print all results as text (unless stdout is for JSON), write JSON and report; the worst exit code."""
+    """Print all results as text (unless stdout is for JSON), write JSON and report; the worst exit code.
+
+    `mark`: how far it came, where not everything was asked.
+    """
     if json_path != "-":
         for problem, result in results:
             print(render(problem, result))
-    write_json(results, json_path, quiet)
+        if mark:
+            print(mark)
+    write_json(results, json_path, quiet, mark)
     write_report(results, report, quiet)
     return worst([exit_code(result, problem) for problem, result in results])
 
 
-def write_json(results: Sequence[tuple[Problem, Result]], json_path: str | None, quiet: bool) -> None:
+def write_json(
+    results: Sequence[tuple[Problem, Result]], json_path: str | None, quiet: bool, mark: str = ""
+) -> None:
     """The complete results as one JSON object, to stdout (`-`) or to a file."""
     if json_path is None:
         return
     documents = [to_json(problem, result) for problem, result in results]
-    data: Mapping[str, object] = documents[0] if len(documents) == 1 else {"schema": 1, "results": documents}
+    data: dict[str, object] = (
+        dict(documents[0]) if len(documents) == 1 else {"schema": 1, "results": documents}
+    )
+    data |= {"interrupted": mark} if mark else {}
     text = json.dumps(data, indent=1) + "\n"
     if json_path == "-":
         sys.stdout.write(text)

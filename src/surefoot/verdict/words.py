@@ -26,6 +26,11 @@ def abridged(text: str) -> str:
     return LONG_NUMBER.sub(lambda found: f"≈{ROUNDED.create_decimal(found[0]).normalize()}", text)
 
 
+def cut_short(done: int, total: int, what: str) -> str:
+    """How far something came of which a part is shown: the mark of every partial result."""
+    return f"interrupted after {done} of {total} {what}"
+
+
 def statement(problem: Problem, verdict: Verdict) -> tuple[str, ...]:
     """A few sentences that a reader who has not seen the model understands."""
     return (

@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 
-import numpy as np
 import pytest
-from tests.engines.statistical.chains import walk
-from tests.engines.statistical.test_scale import Shuffled, drawn
+from tests.engines.statistical.test_scale import Shuffled
 
-from surefoot.engines.statistical import Statistical
 from surefoot.engines.statistical.experiment import Experiment
 from surefoot.engines.statistical.question import Cell, Share
-from surefoot.errors import InvalidProblem
-from surefoot.problem.term import TRUE
 from surefoot.solve.sampling import choose
 from surefoot.work.budget import Budget
 from surefoot.work.crew import Answers
 from surefoot.work.digest import digest
-from surefoot.work.run_directory import MAGIC, RunDirectory
+from surefoot.work.run_directory import RunDirectory
 
 QUESTION = Share(choose("chen", Fraction(1, 20), Fraction(1, 20)))
 NAME = digest("question")

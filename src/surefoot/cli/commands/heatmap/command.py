@@ -33,6 +33,7 @@ from surefoot.problem.property import Optimise, Threshold
 from surefoot.report.heatmap.critical import critical, misses, read_threshold
 from surefoot.report.heatmap.curve import Curve, read_curve
 from surefoot.report.heatmap.measured import Which
+from surefoot.verdict.words import cut_short
 from surefoot.work.budget import Budget
 
 LOOK = ("x", "y", "down", "where", "aggregate", "end", "limits", "title", "columns")
@@ -78,6 +79,7 @@ def heatmap(
     wanted: tuple[Which, ...] = tuple(dict.fromkeys(quantities)) or ("value",)
     if limit is not None and "value" not in wanted:
         raise InvalidProblem("a threshold is about values", fix="draw them: --quantity value")
+    mark = ""
     if any(model.suffix == ".json" for model in models):
         answered = stored_answers(models, wanted)
         _check_critical(outputs, [one.subject.threshold for one in answered], limit)
@@ -94,14 +96,27 @@ def heatmap(
         asker = Asker(engine, best, wanted, optimise, certificates=not uncertified)
         with progress(outputs.quiet) as tell:
             answered = ask_all(found, asker, started, tell)
+        mark = _mark(answered, len(found))
     for one in answered:
         if one.trouble:
             print(f"{one.subject.title}: {one.trouble}", file=sys.stderr)
     if any(one.tables for one in answered):
         across = len(wanted) if len(wanted) > 1 else len(swept[-1].values) if len(swept) == 2 else None
-        outputs.write(composed(answered, look, wanted, across, line))
+        outputs.write(composed(answered, look, wanted, across, line, mark))
         _write_critical(answered[0], look, limit, outputs)
+    elif mark:
+        print(mark)
     return worst([_exit_code(one, look, limit) for one in answered])
+
+
+def _mark(answered: Sequence[Answers], wanted: int) -> str:
+    """How far it came, if it was interrupted; of the last map there may be estimates from few runs."""
+    if not answered or not answered[-1].interrupted:
+        return ""
+    partly = (
+        f"; `{answered[-1].subject.title}` is drawn from a part of the work" if answered[-1].tables else ""
+    )
+    return f"{cut_short(len(answered) - 1, wanted, 'maps')}{partly}; no threshold is judged"
 
 
 def _training(
@@ -139,6 +154,9 @@ def _check_critical(
 
 def _write_critical(answers: Answers, look: Look, limit: Threshold | None, outputs: Outputs) -> None:
     kept = limit or answers.subject.threshold
+    if answers.interrupted and outputs.critical is not None:
+        print(f"not written: {outputs.critical} (interrupted)", file=sys.stderr)
+        return
     if outputs.critical is not None and kept is not None and "value" in answers.tables:
         found = critical(drawn_starts(answers, look), kept)
         outputs.write_critical(found, kept, answers.subject.words)

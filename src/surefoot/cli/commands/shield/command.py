@@ -187,10 +187,11 @@ def shield(
             inputs=loaded.inputs,
         )
         data |= {} if simulated is None else {"simulated": campaign_facts(simulated)}
+        data |= {"interrupted": True} if simulated is not None and simulated.interrupted else {}
         data |= {} if scene is None else {"picture": document(scene)}
         text = json.dumps(data, indent=1) + "\n"
         sys.stdout.write(text) if json_path == "-" else write_file(Path(json_path), text)
-    if made.found.interrupted:
+    if made.found.interrupted or (simulated is not None and simulated.interrupted):
         return 130
     return 0 if made.accepted and not made.found.uncovered else 3
 
