@@ -179,7 +179,7 @@ def interrupt(one: Case, after: float, folder: Path, name: str = "INT", twice: b
         start_new_session=True,
     )
     while process.poll() is None and processor_seconds(process.pid) < after:
-        sleep(0.02)
+        sleep(0.2)
     if process.poll() is not None:
         out, err = process.communicate()
         return Outcome(one, after, process.returncode, 0.0, out, err, (), early=True)

@@ -16,7 +16,7 @@ from pathlib import Path
 import click
 
 from surefoot.errors import InvalidProblem
-from surefoot.formats.result_json import to_json
+from surefoot.formats.result_json import certificate_relative_to, relative_to, to_json
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Probability, Threshold
 from surefoot.report.page import page
@@ -173,11 +173,11 @@ def write_json(
         dict(documents[0]) if len(documents) == 1 else {"schema": 1, "results": documents}
     )
     data |= {"interrupted": mark} if mark else {}
-    text = json.dumps(data, indent=1) + "\n"
     if json_path == "-":
-        sys.stdout.write(text)
+        sys.stdout.write(json.dumps(data, indent=1) + "\n")
     else:
-        write_file(Path(json_path), text)
+        seen = relative_to(data, Path(json_path).parent)
+        write_file(Path(json_path), json.dumps(seen, indent=1) + "\n")
         if not quiet:
             print(f"written: {json_path}", file=sys.stderr)
 
@@ -195,7 +195,8 @@ def write_certificate(verdict: Verdict, path: str) -> str:
     found = verdict.certificate if isinstance(verdict, Proved | Violated | Exact | PerStart) else None
     if found is None:
         return f"not written: {path} (there is no proof)"
-    text = json.dumps(found.content, separators=(",", ":")) + "\n"
+    seen = certificate_relative_to(found.content, Path(path).parent)
+    text = json.dumps(seen, separators=(",", ":")) + "\n"
     write_file(Path(path), gzip.compress(text.encode(), mtime=0) if path.endswith(".gz") else text)
     return f"written: {path}"
 
