@@ -27,6 +27,7 @@ from surefoot.transform.ending import end_at_goal
 from surefoot.verdict.verdict import Proved, Result, Unknown, Vacuous, Verdict, Violated
 from surefoot.verdict.words import counted
 from surefoot.work.budget import Budget
+from surefoot.work.interrupt import stop_if_interrupted
 
 PREFERRED = ("native", "milp")  # solvers that are tried unasked, in this order; but see `able`
 MANY_INPUTS = 7  # of a network: from here on the native solver splits neurons, which is fast
@@ -52,6 +53,7 @@ def verify(
     An engine is an object with its options, or a name: then it works with the solvers tried unasked.
     Without `certificates` a proof is the word of the solver: for searches that certify in the end.
     """
+    stop_if_interrupted()
     budget = Budget() if budget is None else one_of(Budget, fix="give Budget(seconds=60)")(budget)
     engine = take_engines(engine)
     started = budget.elapsed()

@@ -85,7 +85,7 @@ def test_expectations_that_are_met() -> None:
         asked.append((problem.name, engine, dict(options)))
         return result(answers[problem.name])
 
-    rows = compare(study(), verify)
+    rows = list(compare(study(), verify))
     assert asked == [("climbs", "bmc", {"depth": 5}), ("within", "bmc", {})]
     assert [row.as_recorded for row in rows] == [True, True]
     assert [row.expected for row in rows] == ["violated after 3 steps", "holds"]

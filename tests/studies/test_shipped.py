@@ -96,7 +96,7 @@ def run_of(levels: dict[int, float], monkeypatch: pytest.MonkeyPatch) -> Trainin
 def test_checkpoints_are_bracketed_between_a_proof_and_a_violation(monkeypatch: pytest.MonkeyPatch) -> None:
     """The output is positive as long as epsilon stays below level / 100."""
     run = run_of({0: -1.0, 10: 1.0, 20: 2.0, 30: 20.0}, monkeypatch)
-    points = along(run, decide)
+    points = tuple(along(run, decide))
     assert [p.verdict for p in points] == ["violated", "proved", "proved", "proved"]
     assert points[0].holds_up_to is None
     assert points[3] == Point(30, 1.0, "proved", Fraction(1, 20), None)
@@ -116,7 +116,7 @@ def test_what_is_not_decided_is_no_proof(monkeypatch: pytest.MonkeyPatch) -> Non
     def tired(problem: Problem, engine: str, options: Mapping[str, Any]) -> Result:
         return replace(decide(problem, engine, options), verdict=unknown)
 
-    assert along(run, tired) == (Point(0, 1.0, "unknown", None, None),)
+    assert tuple(along(run, tired)) == (Point(0, 1.0, "unknown", None, None),)
 
 
 def test_the_shipped_checkpoints_lead_to_the_shipped_policy() -> None:

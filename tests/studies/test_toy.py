@@ -143,9 +143,11 @@ def test_the_problem_file_is_the_same_problem() -> None:
 
 
 def test_every_expectation_is_met() -> None:
-    rows = compare(
-        load_study("toy"),
-        lambda problem, engine, options: verify(problem, ENGINES[engine](**options), Budget(60)),
+    rows = list(
+        compare(
+            load_study("toy"),
+            lambda problem, engine, options: verify(problem, ENGINES[engine](**options), Budget(60)),
+        )
     )
     assert len(rows) == 6
     assert [row for row in rows if not row.as_recorded] == []

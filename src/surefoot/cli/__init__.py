@@ -78,9 +78,18 @@ def surefoot(ctx: click.Context, debug: bool) -> int | None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and leave with its exit code."""
+    """Run the command line and leave with its exit code; after a signal that is the signal's, always."""
+    from surefoot.work.interrupt import interruptible, leave
+
     keep_places_of_streams()
-    sys.exit(run(list(sys.argv[1:] if arguments is None else arguments)))
+    with interruptible() as heard:
+        try:
+            code = run(list(sys.argv[1:] if arguments is None else arguments))
+        except KeyboardInterrupt:  # while the outcome was told
+            code = 130
+        if heard.code is not None:  # not `sys.exit`: nobody is waited for any more
+            leave(heard.code)
+    sys.exit(code)
 
 
 # Of these what they print is all that there is; the answer of every other command is its exit code too.

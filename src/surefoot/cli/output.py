@@ -17,7 +17,7 @@ import click
 
 from surefoot.cli.screen import say, say_error
 from surefoot.errors import InvalidProblem, SurefootError
-from surefoot.formats.result_json import to_json
+from surefoot.formats.result_json import certificate_relative_to, relative_to, to_json
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Threshold
 from surefoot.report.page import page
@@ -205,32 +205,41 @@ def write(
     json_path: str | None,
     quiet: bool = False,
     report: str | None = None,
+    mark: str = "",
 ) -> int:
-    """Write JSON and report, then print all results as text (unless stdout is for JSON); worst exit code."""
+    """Write JSON and report, then print all results as text (unless stdout is for JSON); worst exit code.
+
+    `mark`: how far it came, where not everything was asked.
+    """
     try:
-        write_json(results, None if json_path == "-" else json_path, quiet)
+        write_json(results, None if json_path == "-" else json_path, quiet, mark)
         write_report(results, report, quiet)
     finally:  # also if writing was interrupted
         if json_path == "-":
-            write_json(results, json_path, quiet)
+            write_json(results, json_path, quiet, mark)
         else:
             for problem, result in results:
                 print(render(problem, result))
+            if mark:
+                say(mark)
     return worst([exit_code(result, problem) for problem, result in results])
 
 
-def write_json(results: Sequence[tuple[Problem, Result]], json_path: str | None, quiet: bool) -> None:
+def write_json(
+    results: Sequence[tuple[Problem, Result]], json_path: str | None, quiet: bool, mark: str = ""
+) -> None:
     """The complete results as one JSON object, to stdout (`-`) or to a file."""
 
-    def made() -> str:
+    def made() -> dict[str, object]:
         documents = [to_json(problem, result) for problem, result in results]
-        several = {"schema": 1, "results": documents}
-        return json.dumps(documents[0] if len(documents) == 1 else several, indent=1) + "\n"
+        data = dict(documents[0]) if len(documents) == 1 else {"schema": 1, "results": documents}
+        return data | ({"interrupted": mark} if mark else {})
 
     if json_path == "-":
-        sys.stdout.write(made())
+        sys.stdout.write(json.dumps(made(), indent=1) + "\n")
     elif json_path is not None:
-        deliver_file(json_path, made, quiet)
+        folder = Path(json_path).parent
+        deliver_file(json_path, lambda: json.dumps(relative_to(made(), folder), indent=1) + "\n", quiet)
 
 
 def write_facts(path: str, make: Callable[[], Mapping[str, object]], quiet: bool) -> None:
@@ -253,7 +262,8 @@ def write_certificate(verdict: Verdict, path: str, quiet: bool) -> None:
     if found is None:
         say(f"not written: {path} (there is no proof)", error=True)
     else:
-        deliver_file(path, lambda: packed_json(found.content, path), quiet)
+        seen = certificate_relative_to(found.content, Path(path).parent)
+        deliver_file(path, lambda: packed_json(seen, path), quiet)
 
 
 def packed_json(content: Mapping[str, object], path: str) -> str | bytes:

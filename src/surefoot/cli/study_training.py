@@ -20,12 +20,13 @@ from surefoot.report.shell import shell
 from surefoot.run import verify
 from surefoot.search import Asking
 from surefoot.studies.assets import shipped, shipped_names
-from surefoot.studies.checkpoints import along, drawn, training_run
+from surefoot.studies.checkpoints import Point, along, drawn, training_run
 from surefoot.studies.generalise import Instances, Tipping, answer, instances, tipping
 from surefoot.studies.generalise import drawn as drawn_bounds
 from surefoot.studies.load import Simulated, Study, Verify
 from surefoot.training.recipes import RECIPES, Recipe
-from surefoot.verdict.verdict import Result, Trace
+from surefoot.verdict.verdict import Result, Trace, is_interrupted
+from surefoot.verdict.words import cut_short
 from surefoot.work.budget import Budget
 
 
@@ -40,11 +41,20 @@ def simulate(study_name: str, problem: Problem, trace: Trace) -> Simulated | Non
 def checked_along(loaded: Study, decide: Verify, as_json: bool) -> int:
     """Exit 0 if the final policy keeps the property, 1 if it does not, 3 if that is not known."""
     run = training_run(loaded.name)
-    points = along(run, decide)
+    points: list[Point] = []
+    mark = ""
+    try:
+        points.extend(along(run, decide))
+    except KeyboardInterrupt:
+        mark = cut_short(len(points), len(run.decisions), "checkpoints")
     facts = [{k: str(v) if isinstance(v, Fraction) else v for k, v in asdict(p).items()} for p in points]
-    print(
-        json.dumps({"study": loaded.name, "checkpoints": facts}, indent=1) if as_json else drawn(run, points)
-    )
+    if as_json:
+        stopped = {"interrupted": mark} if mark else {}
+        print(json.dumps({"study": loaded.name, **stopped, "checkpoints": facts}, indent=1))
+    else:
+        print("\n".join([drawn(run, tuple(points)), *([mark] if mark else [])]))
+    if mark:
+        return 130
     return {"proved": 0, "violated": 1}.get(points[-1].verdict, 3)
 
 
@@ -65,27 +75,34 @@ def generalised(
             raise InvalidProblem(what, fix=did_you_mean(policy, known))
     engines = build_engines("bmc", {"solver": "native"}, None)
     found: list[Tipping] = []
-    for policy in policies or about.policies:
-        network = shipped(loaded.name, policy)
-        for scale in about.scales:
+    wanted, mark = [(p, s) for p in policies or about.policies for s in about.scales], ""
+    try:
+        for policy, scale in wanted:
             tell(f"{policy}: P = {float(scale):g}")
             asking = Asking(engines, Budget(seconds, 0, tell))
-            found.append(tipping(about, policy, network, scale, asking))
+            found.append(tipping(about, policy, shipped(loaded.name, policy), scale, asking))
+    except KeyboardInterrupt:
+        mark = cut_short(len(found), len(wanted), "tipping points")
     each = [tuple(t for t in found if t.policy == p) for p in dict.fromkeys(t.policy for t in found)]
-    answers = tuple(answer(about, mine) for mine in each)
+    answers = tuple(answer(about, mine) for mine in each if len(mine) == len(about.scales))
     lines = [(mine[0].policy, bars) for mine in each if (bars := _bars(about, mine))]
     if plot is not None and lines:
         names = f"P, largest {about.quantity}", f"L, {about.quantity}"
-        picture = bounds_svg(about.words, *names, lines)
-        told = preformatted(drawn_bounds(about, tuple(found), answers))
+        picture = bounds_svg(f"{about.words} ({mark})" if mark else about.words, *names, lines)
+        text = drawn_bounds(about, tuple(found), answers)
+        told = preformatted(f"{text}\n{mark}" if mark else text)
         title = f"surefoot: {loaded.name}"
         page = plot.suffix == ".html"
         deliver_file(plot, lambda: shell(title, [picture, told]) if page else picture, quiet=True)
     if as_json:
         facts = [{k: str(v) if isinstance(v, Fraction) else v for k, v in asdict(t).items()} for t in found]
-        print(json.dumps({"study": loaded.name, "bounds": facts, "answers": [asdict(a) for a in answers]}))
+        stopped = {"interrupted": mark} if mark else {}
+        print(json.dumps({"study": loaded.name, **stopped, "bounds": facts,
+                          "answers": [asdict(a) for a in answers]}))  # fmt: skip
     else:
-        print(drawn_bounds(about, tuple(found), answers))
+        print("\n".join([drawn_bounds(about, tuple(found), answers), *([mark] if mark else [])]))
+    if mark:
+        return 130
     return 0 if all(t.certified and t.reached for t in found) else 3
 
 
@@ -114,7 +131,10 @@ def retrained(
     from surefoot.training.save import write_network
 
     def decide(problem: Problem) -> Result:
-        return verify(problem, None, Budget(seconds, seed, tell))
+        result = verify(problem, None, Budget(seconds, seed, tell))
+        if is_interrupted(result.verdict):
+            raise KeyboardInterrupt
+        return result
 
     done = repair(recipe, loaded.problems[wanted](), decide, Repair(seed=seed), tell)
     if output is not None:

@@ -9,7 +9,7 @@ holds: between the last value with a proof and the first with a violation.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from importlib import import_module
@@ -70,10 +70,11 @@ def training_run(name: str) -> TrainingRun:
     return run
 
 
-def along(run: TrainingRun, verify: Verify) -> tuple[Point, ...]:
+def along(run: TrainingRun, verify: Verify) -> Iterator[Point]:
     """Every checkpoint in the order of training."""
     returns = _returns(run)
-    return tuple(_point(run, d, returns[d], verify) for d in run.decisions)
+    for decisions in run.decisions:
+        yield _point(run, decisions, returns[decisions], verify)
 
 
 def _point(run: TrainingRun, decisions: int, mean_return: float, verify: Verify) -> Point:

@@ -22,7 +22,7 @@ from surefoot.search import Asking, find_tipping_point
 from surefoot.studies import STUDIES
 from surefoot.transform.tighten import parse_tighten
 from surefoot.verdict.artifact import TippingPoint
-from surefoot.verdict.verdict import Found
+from surefoot.verdict.verdict import Found, is_interrupted
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +75,8 @@ def tipping(about: Instances, policy: str, network: Network, scale: Fraction, as
     problem = about.question(network, scale)
     moving = parse_tighten(about.tighten, problem)
     _, result = find_tipping_point(problem, moving, (about.lowest, scale), about.precision, asking)
+    if is_interrupted(result.verdict):
+        raise KeyboardInterrupt
     match result.verdict:
         case Found(TippingPoint(proved=proved, refuted=refuted) as point):
             ends = (None if refuted is None else refuted.value, None if proved is None else proved.value)

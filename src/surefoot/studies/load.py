@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.resources import files
@@ -128,20 +128,18 @@ def read_expectations(text: str, where: str) -> tuple[Expectation, ...]:
         raise InvalidProblem(f"not a list of expectations: {error}", where=where) from None
 
 
-def compare(study: Study, verify: Verify, simulate: Simulate | None = None) -> tuple[Row, ...]:
+def compare(study: Study, verify: Verify, simulate: Simulate | None = None) -> Iterator[Row]:
     """Run every expectation through `verify` and set the paper's figure beside the measured one.
 
     `simulate` looks for traces in the simulator of the study.
     """
-    rows = []
     for expectation in study.expectations:
         problem = study.problems[expectation.problem]()
         result = verify(problem, expectation.engine, expectation.options)
         found = None
         if simulate is not None and isinstance(result.verdict, Violated):
             found = simulate(study.name, problem, result.verdict.trace)
-        rows.append(_row(expectation, problem, result, found))
-    return tuple(rows)
+        yield _row(expectation, problem, result, found)
 
 
 def _row(expectation: Expectation, problem: Problem, result: Result, simulated: Simulated | None) -> Row:

@@ -17,6 +17,7 @@ from surefoot.training.recipes import RECIPES, Recipe
 from surefoot.training.rollout import baseline_returns, best, returns
 from surefoot.training.save import checkpoint_file, network_file, write_network, write_recipe
 from surefoot.training.simulators import SIMULATORS
+from surefoot.work.interrupt import interruptible, leave
 
 DRIVING = "racetrack"  # trained by deep Q-learning, without torch
 IMITATING = sorted({recipe.study for recipe in IMITATORS.values()})  # an adviser; without torch
@@ -105,4 +106,10 @@ def share(own: float, baseline: float) -> float:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    with interruptible() as heard:
+        try:
+            code = main()
+        except KeyboardInterrupt:
+            print("interrupted: the training that was under way is lost", file=sys.stderr)
+            leave(heard.code or 130)
+    sys.exit(code)

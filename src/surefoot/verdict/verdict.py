@@ -185,6 +185,19 @@ class Unknown:
 Verdict: TypeAlias = Proved | Violated | Holds | Estimated | Exact | Found | PerStart | Vacuous | Unknown
 
 
+def is_interrupted(verdict: Verdict) -> bool:
+    """Was it cut short by the user? Then it is a part of an answer, and no more questions are asked."""
+    match verdict:
+        case Unknown(reason=Reason.INTERRUPTED) | Estimated(stop=Reason.INTERRUPTED.value):
+            return True
+        case PerStart(table):
+            return any(is_interrupted(found) for _, found in table)
+        case Found(artifact):
+            return getattr(artifact, "reason", None) is Reason.INTERRUPTED
+        case _:
+            return False
+
+
 @dataclass(frozen=True, slots=True)
 class Result:
     """A verdict and everything needed to reproduce and judge it."""

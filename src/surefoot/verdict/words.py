@@ -34,6 +34,11 @@ def cut_term(text: str) -> str:
     return shorten(text, LONGEST)
 
 
+def cut_short(done: int, total: int, what: str) -> str:
+    """How far something came of which a part is shown: the mark of every partial result."""
+    return f"interrupted after {done} of {total} {what}"
+
+
 def statement(problem: Problem, verdict: Verdict) -> tuple[str, ...]:
     """A few sentences that a reader who has not seen the model understands."""
     return (

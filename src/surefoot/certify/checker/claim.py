@@ -82,11 +82,12 @@ def _located(entry: dict[str, object], places: Places, given: Path | None, what:
     if "\0" in str(name):
         raise BadCertificate(f"{what}: no such file name")
     candidates = [given] if given else [name, places.folder / name, places.folder / name.name]
-    path = next((c for c in candidates if c.is_file()), candidates[0])
-    raw = file_bytes(path)
-    if hashlib.sha256(raw).hexdigest() != digest.lower():
-        raise BadCertificate(f"{what}: {path} is not the file of the certificate: its digest differs")
-    return path, raw
+    there = [c for c in candidates if c.is_file()] or candidates[:1]
+    for path in there:  # another file may have the same name
+        raw = file_bytes(path)
+        if hashlib.sha256(raw).hexdigest() == digest.lower():
+            return path, raw
+    raise BadCertificate(f"{what}: {there[0]} is not the file of the certificate: its digest differs")
 
 
 def _written_out(claim: dict[str, object], places: Places) -> Query:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from surefoot.cli.stored_json import read_json
 from surefoot.cli.unused import refuse_given
 from surefoot.errors import InvalidProblem
 from surefoot.formats.barrier_file import is_foreign
-from surefoot.formats.result_json import StoredResult, from_json
+from surefoot.formats.result_json import StoredResult, base_of, from_json
 from surefoot.problem.problem import Problem
 from surefoot.problem.show import show_property
 from surefoot.run import arithmetic_of, in_reals_only
@@ -33,6 +34,8 @@ from surefoot.visible import make_visible
 
 @click.command()
 @click.argument("result", type=click.Path(path_type=Path), metavar="RESULT")
+@click.option("--base", type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="DIR",
+              help="Where the files that RESULT names are.  [default: its own folder, or else this one]")  # fmt: skip
 @click.option("--trust-python", is_flag=True, help="Run the Python model that the result names.")
 @click.option("--problem", metavar="MODEL|STUDY/PROBLEM", help="What somebody else's barriers are about.")
 @click.option("--timeout", type=float, callback=positive, default=120.0, show_default=True, metavar="SECONDS",
@@ -43,6 +46,7 @@ from surefoot.visible import make_visible
 @click.option("--quiet", is_flag=True, help="No progress on stderr.")
 def certify(
     result: Path,
+    base: Path | None,
     trust_python: bool,
     problem: str | None,
     timeout: float,
@@ -60,7 +64,10 @@ def certify(
     evidence that can be checked.
     """
     worst = 0
+    near = base or result.parent
     if problem is not None:
+        if base is not None:
+            raise InvalidProblem("the problem is named by --problem", fix="leave it out", where="--base")
         from surefoot.cli.commands.shield.foreign_words import certify_foreign
 
         return certify_foreign(result, problem, timeout, seed, json_path, certificate, quiet, trust_python)
@@ -71,23 +78,31 @@ def certify(
         fix = "say what they are about: --problem MODEL"
         raise InvalidProblem("barriers of somebody else", fix=fix, where=str(result))
     if isinstance(data, dict) and "surefoot-certificate" in data:
-        word, why = accepted(data, result.parent)
+        word, why = accepted(data, near)
         say_judgement(word, result.name, why)
         return CODES[word]
     if isinstance(data, dict) and "certified" in data and "verdict" not in data:
-        word, why = accepted(_of_shield(data, result), result.parent)
+        word, why = accepted(_of_shield(data, result), near)
         more = "\n  not certified: what else the file says; only the certificate in it was checked"
         say_judgement(word, result.name, f"{why}{more if word == 'accepted' else ''}")
         return CODES[word]
     for stored in read_results(data, result):
-        for path in stored.inputs:
-            if not Path(path).is_file():
-                fix = "run this where the files are (paths are relative to the current folder)"
-                raise InvalidProblem(f"the result is about `{path}`, which is not there", fix=fix)
-        word, why = judged(stored, trust_python)
+        folder = _folder_of(stored, [base] if base is not None else [result.parent, Path()])
+        with chdir(folder):  # so that every name means what it meant when the result was written
+            word, why = judged(stored, trust_python)
         say_judgement(word, stored.problem, why)
         worst = max(worst, CODES[word], key=(0, 3, 1).index)
     return worst
+
+
+def _folder_of(stored: StoredResult, folders: Sequence[Path]) -> Path:
+    """Where the names of a result's files are meant: results of old told them from the folder of the run."""
+    if (found := base_of(stored.inputs, folders)) is not None:
+        return found
+    path = next(p for p in stored.inputs if not (folders[0] / p).is_file())
+    where = " or ".join(f"`{folder}`" for folder in dict.fromkeys(folders))
+    fix = "say with --base DIR from where its files are seen"
+    raise InvalidProblem(f"the result is about `{path}`, which is not in {where}", fix=fix)
 
 
 CODES = {"accepted": 0, "rejected": 1, "not certified": 3}

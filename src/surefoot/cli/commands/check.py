@@ -32,7 +32,8 @@ from surefoot.problem.property import Expected, Probability
 from surefoot.run import NoEngine, unanswered, verify
 from surefoot.search import Asking, verify_abstracted, verify_assuming
 from surefoot.transform.naming import parse_request
-from surefoot.verdict.verdict import Estimated, PerStart, Reason, Result, Unknown, Violated
+from surefoot.verdict.verdict import Reason, Result, Unknown, Violated, is_interrupted
+from surefoot.verdict.words import cut_short
 from surefoot.work.budget import Budget
 
 
@@ -145,13 +146,17 @@ def check(
             result = with_splits_tried(problem, result, engines, splits_wanted(splits, report, graph), budget)
             result = replace(result, notes=(*result.notes, *told))
             results.append((problem, _looked_for(study, problem, result) if study else result))
-            if interrupted(result):
+            if is_interrupted(result.verdict):
                 break
+    rest = list(loaded.problems)[len(results) :]
+    stopped = bool(results) and is_interrupted(results[-1][1].verdict)
+    mark = cut_short(len(results) - 1, len(loaded.problems), "properties") if stopped and rest else ""
+    mark += f"; not asked: {', '.join(rest)}" if mark else ""
     if certificate is not None:
         write_certificate(results[0][1].verdict, certificate, quiet)
     if graph is not None:
         write_graph(results[0][0], results[0][1].verdict, graph, quiet)
-    return write(results, json_path, quiet, report)
+    return write(results, json_path, quiet, report, mark)
 
 
 def _refuse_to_abstract(problems: Mapping[str, Problem]) -> None:
@@ -206,15 +211,6 @@ def verify_first(
         if named:
             raise
         return unanswered(problem, Unknown(Reason.INCOMPLETE, str(objections)), budget, inputs, source)
-
-
-def interrupted(result: Result) -> bool:
-    """Was this result cut short by the user? Then the rest is not started."""
-    found = result.verdict
-    cells = [v for _, v in found.table] if isinstance(found, PerStart) else [found]
-    if any(isinstance(cell, Estimated) and cell.stop == Reason.INTERRUPTED.value for cell in cells):
-        return True
-    return isinstance(found, Unknown) and found.reason is Reason.INTERRUPTED
 
 
 MODEL_OPTIONS = (

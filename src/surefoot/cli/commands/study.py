@@ -39,9 +39,10 @@ from surefoot.problem.problem import Problem
 from surefoot.problem.show import show_property
 from surefoot.run import verify
 from surefoot.studies import STUDIES
-from surefoot.studies.figures import Checked
+from surefoot.studies.figures import Checked, has_figures
 from surefoot.studies.load import Row, Study, compare, load_study
-from surefoot.verdict.verdict import Result
+from surefoot.verdict.verdict import Result, is_interrupted
+from surefoot.verdict.words import cut_short
 from surefoot.visible import join_visible
 from surefoot.work.budget import Budget
 from surefoot.work.child import processor_time
@@ -202,8 +203,13 @@ def study(
             if engine == "shield":
                 began = processor_time()
                 made = make(problem, options.get("degrees") or shapes_for(), budget)
+                if made.found.interrupted:
+                    raise KeyboardInterrupt
                 return as_result(made, processor_time() - began, budget)
-            return verify(problem, build_engines(engine, options, None)[0], budget)
+            result = verify(problem, build_engines(engine, options, None)[0], budget)
+            if is_interrupted(result.verdict):
+                raise KeyboardInterrupt
+            return result
 
         if train is not None:
             return trained(loaded, train, hidden, imitate, seed, tell, output)
@@ -224,13 +230,18 @@ def study(
             return generalised(loaded, policies, timeout, tell, plot, as_json)
         if retrain is not None:
             return retrained(loaded, retrain, timeout, seed, tell, output, as_json)
-        rows = compare(loaded, decide, simulate)
-        claims = checked_claims(name, how, tell)
-        if name == "racetrack":
-            made = list(made_abstractions(["pa"], making, tell, StoredRuns(None)))
-            if any(one.missing for one in made):
-                raise KeyboardInterrupt
-            claims += [claim for one in made for claim in one.claims]
+        rows: list[Row] = []
+        try:
+            rows.extend(compare(loaded, decide, simulate))
+            claims = checked_claims(name, how, tell)
+            if name == "racetrack":
+                made = list(made_abstractions(["pa"], making, tell, StoredRuns(None)))
+                if any(one.missing for one in made):
+                    raise KeyboardInterrupt
+                claims += [claim for one in made for claim in one.claims]
+        except KeyboardInterrupt:
+            print(_interrupted(loaded, rows, as_json))
+            return 130
     if as_json:
         told = {"claims": [claim_facts(c) for c in claims]} if claims else {}
         print(json.dumps({"study": name, "rows": [_row_facts(r) for r in rows], **told}, indent=1))
@@ -261,6 +272,22 @@ def _refuse_unused(name: str | None, wanted: Sequence[str], table: int | None) -
         refuse_given({"--cap": "cap", "--workers": "workers"}, "here")
 
 
+def _interrupted(loaded: Study, rows: Sequence[Row], as_json: bool) -> str:
+    """Half a comparison: what was measured and what was not run; nothing is judged."""
+    expected = loaded.expectations
+    left = [f"{e.problem} ({e.engine})" for e in expected[len(rows) :]]
+    left += ["claims about figures"] if has_figures(loaded.name) else []
+    mark = f"{cut_short(len(rows), len(expected), 'expectations')}; nothing is judged"
+    if as_json:
+        done = [asdict(row) | {"met": None} for row in rows]
+        return json.dumps(
+            {"study": loaded.name, "interrupted": mark, "rows": done, "not run": left}, indent=1
+        )
+    lines = [f"run     {row.problem} ({row.engine})\n  expected  {row.expected}\n  measured  {row.measured}"
+             for row in rows]  # fmt: skip
+    return "\n".join([*lines, *(f"not run {one}" for one in left), mark])
+
+
 def _facts(loaded: Study) -> dict[str, object]:
     return {
         "study": loaded.name,
@@ -286,7 +313,7 @@ def _checked(row: Row) -> str:
     return "replayed" if row.measured.startswith("violated") else "certified"
 
 
-def _table(rows: tuple[Row, ...], claims: Sequence[Checked]) -> str:
+def _table(rows: Sequence[Row], claims: Sequence[Checked]) -> str:
     if not rows:
         return "" if claims else "this study has no expectation that can be decided today"
     lines = []

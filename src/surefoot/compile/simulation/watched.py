@@ -57,6 +57,11 @@ class Runs:
     def count(self, outcome: int) -> int:
         return int(np.count_nonzero(self.outcome == outcome))
 
+    def since(self, place: int) -> Runs:
+        """Without the first ones."""
+        columns = (self.outcome, self.steps, self.reward_low, self.reward_high)
+        return self if place == 0 else Runs(*(column[place:] for column in columns))
+
 
 @dataclass(frozen=True, slots=True)
 class Counts:

@@ -121,10 +121,9 @@ class Experiment:
         """What a run directory knows already."""
         for record in self.directory.records if self.directory else ():
             number, first = record.key
-            self.cells[number].waiting[first] = _restored(*record.arrays)
+            self.cells[number].keep(first, _restored(*record.arrays))
         for cell in self.cells:
             cell.advance()
-            cell.assigned = max(cell.assigned, cell.runs)
 
     def _give(self, waiting: deque[int]) -> None:
         """Every worker gets something to do."""

@@ -11,9 +11,11 @@ expected reward, if it has known bounds.
 
 from __future__ import annotations
 
+from bisect import bisect_right, insort
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import islice
 from typing import Any, Protocol
 
 import numpy as np
@@ -128,7 +130,7 @@ class Cell:
     question: Question
     state: Any
     counts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(5, dtype=np.int64))
-    waiting: dict[int, Runs] = field(default_factory=dict)
+    waiting: list[tuple[int, Runs]] = field(default_factory=list)  # by their first runs, in order
     errors: dict[int, SurefootError] = field(default_factory=dict)  # by the run that cannot be made
     assigned: int = 0  # runs below this number have been made or given to somebody
 
@@ -143,27 +145,43 @@ class Cell:
 
     def arrive(self, first: int, runs: Runs) -> None:
         """Take in a batch, and whatever was waiting for it."""
-        self.waiting[first] = runs
+        self.keep(first, runs)
         self.advance()
 
+    def keep(self, first: int, runs: Runs) -> None:
+        """Batches may overlap: run number r is the same in all of them."""
+        insort(self.waiting, (first, runs), key=_first)
+
     def advance(self) -> None:
-        while self.open and (runs := self.waiting.pop(self.runs, None)) is not None:
+        while self.open and self.waiting and _first(self.waiting[0]) <= self.runs:
+            first, runs = self.waiting.pop(0)
             before = self.runs
-            state = self.question.consume(self.state, runs)
-            taken = state.runs - before
-            self.counts = self.counts + np.bincount(runs.outcome[:taken], minlength=5)
-            self.state = state
+            if (new := runs.since(before - first)).outcome.size:
+                self.state = self.question.consume(self.state, new)
+                taken = new.outcome[: self.runs - before]
+                self.counts = self.counts + np.bincount(taken, minlength=5)
         if self.open and (error := self.errors.get(self.runs)) is not None:
             raise error
         if not self.open:
             self.waiting.clear()
 
     def next_gap(self) -> tuple[int, int | None]:
-        """The first run that nobody has made yet, and how many there are up to one that is known."""
-        while (known := self.waiting.get(self.assigned)) is not None:
-            self.assigned += len(known.outcome)
-        later = [first for first in self.waiting if first > self.assigned]
-        return self.assigned, min(later) - self.assigned if later else None
+        """The first run that nobody has made yet, and how many there are up to one that is known.
+
+        What has been consumed counts as made, whether or not it was ever given to anybody: batches of a run
+        directory are consumed as soon as those before them arrive.
+        """
+        self.assigned = max(self.assigned, self.runs)
+        place = max(0, bisect_right(self.waiting, self.assigned, key=_first) - 1)
+        for first, runs in islice(self.waiting, place, None):
+            if first > self.assigned:
+                return self.assigned, first - self.assigned
+            self.assigned = max(self.assigned, first + len(runs.outcome))
+        return self.assigned, None
+
+
+def _first(batch: tuple[int, Runs]) -> int:
+    return batch[0]
 
 
 def total(cells: Sequence[Cell]) -> NDArray[np.int64]:

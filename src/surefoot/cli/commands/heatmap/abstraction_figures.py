@@ -22,6 +22,7 @@ from surefoot.report.lines import Line, LinePanel, lines_svg
 from surefoot.studies.figures import Checked, Claim, judged, read_claims
 from surefoot.studies.racetrack.abstraction import ABSTRACTIONS, AbstractionFigure
 from surefoot.studies.racetrack.abstraction_runs import DEFAULT, MEASURES, PAPER, Run, known_figures
+from surefoot.verdict.words import cut_short
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,9 @@ def drawn_abstractions(
         figure, runs = made.figure, made.runs
         checked += made.claims
         missing |= set(made.missing)
-        documents.append({"figure": figure.name, "title": figure.title, "runs": [r.facts() for r in runs]})
+        mark = cut_short(len(runs), len(runs) + len(made.missing), "runs") if made.missing else ""
+        documents.append({"figure": figure.name, "title": figure.title, "runs": [r.facts() for r in runs]}
+                         | ({"interrupted": mark} if mark else {}))  # fmt: skip
         if folder is not None and runs:
             stem = folder / f"racetrack-figure-{figure.name}"
             data = {
@@ -80,14 +83,15 @@ def drawn_abstractions(
                 "missing": len(made.missing),
                 "claims": list(map(_claim, made.claims)),
             }
-            deliver_file(stem.with_suffix(".svg"), partial(picture, figure, runs))
+            deliver_file(stem.with_suffix(".svg"), partial(picture, figure, runs, mark))
             deliver_file(stem.with_suffix(".json"), partial(json_text, data))
         elif not as_json and folder is None:
-            print(_table(figure, runs))
+            print(_table(figure, runs) + (f"\n{mark}; no claim is judged" if mark else ""))
     if as_json:
-        told = {"study": "racetrack", "figures": documents, "claims": list(map(_claim, checked))}
+        told = {"study": "racetrack", "figures": documents}
+        told |= {"interrupted": True} if missing else {"claims": list(map(_claim, checked))}
         print(json.dumps({**told, "missing": len(missing)}, indent=1))
-    elif checked:
+    elif checked and not missing:
         print(claims_text(checked))
     if missing:
         rest = (
@@ -161,7 +165,7 @@ def _table(figure: AbstractionFigure, runs: Sequence[Run]) -> str:
     return "\n".join(lines)
 
 
-def picture(figure: AbstractionFigure, runs: Sequence[Run]) -> str:
+def picture(figure: AbstractionFigure, runs: Sequence[Run], mark: str = "") -> str:
     """Time and number of abstract states; figure pa-3: time, a panel for each network."""
     across = "predicates" if figure.across == "predicates" else "start states"
     widths = list(dict.fromkeys(r.instance.width for r in runs))
@@ -179,7 +183,7 @@ def picture(figure: AbstractionFigure, runs: Sequence[Run]) -> str:
     if figure.name == "pa-4":
         own = [r for r in runs if r.configuration == DEFAULT and r.instance.width == widths[0]]
         panels.append(LinePanel("abstract starts", across, "", _lines(own, figure, "abstract_starts")))
-    return lines_svg(f"{figure.name}: {figure.title}", panels)
+    return lines_svg(f"{figure.name}: {figure.title}{f' ({mark})' if mark else ''}", panels)
 
 
 def _lines(runs: Sequence[Run], figure: AbstractionFigure, what: str) -> tuple[Line, ...]:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from surefoot.cli.commands.check import interrupted
 from surefoot.cli.commands.heatmap.variants import Subject, Variant
 from surefoot.engines.protocol import Engine
 from surefoot.errors import InvalidProblem, Unsupported
@@ -15,7 +14,7 @@ from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Optimise, Probability, Property
 from surefoot.report.heatmap.measured import Table, Which, effort, gaps, values
 from surefoot.run import unanswered, verify
-from surefoot.verdict.verdict import Estimated, Exact, PerStart, Reason, Result, Unknown
+from surefoot.verdict.verdict import Estimated, Exact, PerStart, Reason, Result, Unknown, is_interrupted
 from surefoot.work.budget import Budget
 
 
@@ -28,7 +27,7 @@ class Answers:
     tables: Mapping[Which, Table]
     best: Result | None = None  # of the optimum
     trouble: str = ""  # why there are no tables
-    interrupted: bool = False
+    interrupted: bool = False  # then the tables are those of a part of the work
 
 
 @dataclass(slots=True)
@@ -49,14 +48,16 @@ class Asker:
         if policy_needed:
             result = self._verify(variant.problem, self.engine, variant, budget)
         best: Result | None = None
-        if {"optimum", "gap"} & set(self.quantities) and not (result is not None and interrupted(result)):
+        stopped = result is not None and is_interrupted(result.verdict)
+        if {"optimum", "gap"} & set(self.quantities) and not stopped:
             best = self._optimum(variant, budget)
         for found in (result, best):
             if found is not None and (why := trouble(found)):
-                return Answers(variant.subject, found, {}, None, why, interrupted(found))
+                return Answers(variant.subject, found, {}, None, why, is_interrupted(found.verdict))
         main = result or best
         assert main is not None
-        return Answers(variant.subject, main, self._tables(variant, result, best), best)
+        tables = self._tables(variant, result, best)
+        return Answers(variant.subject, main, tables, best, interrupted=stopped)
 
     def _verify(self, problem: Problem, engine: Engine, variant: Variant, budget: Budget) -> Result:
         return verify(

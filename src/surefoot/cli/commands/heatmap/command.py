@@ -36,6 +36,7 @@ from surefoot.problem.property import Optimise, Threshold
 from surefoot.report.heatmap.critical import critical, misses, read_threshold
 from surefoot.report.heatmap.curve import Curve, read_curve
 from surefoot.report.heatmap.measured import Which
+from surefoot.verdict.words import cut_short
 from surefoot.work.budget import Budget
 
 LOOK = ("x", "y", "down", "where", "aggregate", "end", "limits", "title", "columns")
@@ -83,6 +84,7 @@ def heatmap(
     if limit is not None and "value" not in wanted:
         raise InvalidProblem("a threshold is about values", fix="draw them: --quantity value")
     _refuse_unseen(wanted)
+    mark = ""
     if any(model.suffix == ".json" for model in models):
         why = "on stored results: nothing is computed again"
         refuse_given({flag(SAID.get(name, name)): name for name in (*ASKING, *options)}, why)
@@ -109,6 +111,7 @@ def heatmap(
         asker = Asker(engine, best, wanted, optimise, certificates=not uncertified)
         with progress(outputs.quiet) as tell:
             answered = ask_all(found, asker, started, tell)
+        mark = _mark(answered, len(found))
     for one in answered:
         if one.trouble:
             say(f"{one.subject.title}: {one.trouble}", error=True)
@@ -116,7 +119,9 @@ def heatmap(
     if any(one.tables for one in answered):
         across = len(wanted) if len(wanted) > 1 else len(swept[-1].values) if len(swept) == 2 else None
         written = _write_critical(answered[0], look, limit, outputs)
-        written &= outputs.write(composed(answered, look, wanted, across, line))
+        written &= outputs.write(composed(answered, look, wanted, across, line, mark))
+    elif mark:
+        say(mark)
     code = worst([_exit_code(one, look, limit) for one in answered])
     return code if written or code else 4  # the pictures are what was asked for
 
@@ -136,6 +141,16 @@ def _meant(options: Mapping[str, Any], wanted: Sequence[Which]) -> str:
     if sampled and given <= sampled and not {"optimum", "gap"} & set(wanted):
         return Statistical.name
     return Explicit.name
+
+
+def _mark(answered: Sequence[Answers], wanted: int) -> str:
+    """How far it came, if it was interrupted; of the last map there may be estimates from few runs."""
+    if not answered or not answered[-1].interrupted:
+        return ""
+    partly = (
+        f"; `{answered[-1].subject.title}` is drawn from a part of the work" if answered[-1].tables else ""
+    )
+    return f"{cut_short(len(answered) - 1, wanted, 'maps')}{partly}; no threshold is judged"
 
 
 def _training(
@@ -173,6 +188,9 @@ def _check_critical(
 
 def _write_critical(answers: Answers, look: Look, limit: Threshold | None, outputs: Outputs) -> bool:
     kept = limit or answers.subject.threshold
+    if answers.interrupted and outputs.critical is not None:
+        say(f"not written: {outputs.critical} (interrupted)", error=True)
+        return False
     if outputs.critical is not None and kept is not None and "value" in answers.tables:
         found = critical(drawn_starts(answers, look), kept)
         return outputs.write_critical(found, kept, answers.subject.words)

@@ -53,8 +53,12 @@ def composed(
     quantities: Sequence[Which],
     across: int | None,
     curve: Curve | None,
+    mark: str = "",
 ) -> Figure:
-    """Panels in the order in which they were asked; maps of one model share their axes."""
+    """Panels in the order in which they were asked; maps of one model share their axes.
+
+    `mark`: how far it came, if it was interrupted.
+    """
     panels: list[Panel] = []
     known = [a for a in answered if a.tables]
     for group in dict.fromkeys(a.subject.group for a in known):
@@ -64,7 +68,7 @@ def composed(
         view = looked(tables, look.x, look.y, look.where, environment)
         along = axes(tables, view, environment)
         for one in mine:
-            for which in quantities:
+            for which in (q for q in quantities if q in one.tables):
                 map = heat_map(
                     which, one.tables[which], view, along, aggregate=look.aggregate, environment=environment
                 )
@@ -72,7 +76,8 @@ def composed(
                 title = ", ".join(w for w in (subject.title, WORDS[which]) if w)
                 unit = unit_of(which, subject.measure)
                 panels.append(Panel(title, map, unit, subject.words, facts(one, which)))
-    notes = [f"only starts with {', '.join(look.where)}"] if look.where else []
+    notes = [mark] if mark else []
+    notes += [f"only starts with {', '.join(look.where)}"] if look.where else []
     notes += [f"{a.subject.title}: {a.trouble}" for a in answered if a.trouble]
     columns = look.columns or across or min(len(panels), MOST_COLUMNS)
     return figure(

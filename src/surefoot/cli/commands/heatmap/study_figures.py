@@ -34,7 +34,8 @@ from surefoot.studies.figures import (
 )
 from surefoot.studies.figures import values as values_of
 from surefoot.studies.regions import RegionsOf
-from surefoot.verdict.verdict import PerStart, Result, Unknown
+from surefoot.verdict.verdict import PerStart, Result, Unknown, is_interrupted
+from surefoot.verdict.words import cut_short
 from surefoot.visible import join_visible
 from surefoot.work.budget import Budget
 
@@ -67,9 +68,17 @@ def drawn_figures(
 ) -> int:
     """Draw figures and print what was measured. Exit 0 if every claim about them is as recorded, else 1."""
     checked: list[Checked] = []
-    for name, made in made_figures(study, names, how, tell):
-        checked += made.claims
-        _write(made.picture, study, name, folder, as_json)
+    done: list[str] = []
+    try:
+        for name, made in made_figures(study, names, how, tell):
+            checked += made.claims
+            _write(made.picture, study, name, folder, as_json)
+            done.append(name)
+    except KeyboardInterrupt:  # a figure is made whole or not at all
+        wanted = list(figures(study).figures) if "all" in names else names
+        mark = f"{cut_short(len(done), len(wanted), 'figures')}; no claim is judged"
+        print(json.dumps({"study": study, "interrupted": mark, "made": done}, indent=1) if as_json else mark)
+        return 130
     if as_json:
         print(json.dumps({"study": study, "claims": [claim_facts(c) for c in checked]}, indent=1))
     else:
@@ -117,7 +126,10 @@ def make_figure(
 
 def _ask(problem: Problem, engine: Engine, budget: Budget) -> Result:
     """Without certificates: a picture is for looking, `surefoot check` certifies the same problems."""
-    return verify(problem, engine, budget, certificates=False)
+    result = verify(problem, engine, budget, certificates=False)
+    if is_interrupted(result.verdict):
+        raise KeyboardInterrupt
+    return result
 
 
 def _table(result: Result) -> PerStart:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,6 +51,7 @@ class Measured:
     regulator: Campaign | None = None
     learnt: Campaign | None = None
     adversaries: tuple[tuple[str, Campaign], ...] = ()
+    interrupted: bool = False
 
     def campaigns(self) -> list[tuple[str, Campaign]]:
         found = [
@@ -65,7 +66,22 @@ class Measured:
 
 
 def measured(made: Made, policy: Policy | None, size: Size, tell: Callable[[str], None]) -> Measured:
-    """Simulate what can be; runs start in covered starts, or in any start if there is no set."""
+    """Simulate what can be; runs start in covered starts, or in any start if there is no set.
+
+    Interrupted: what was simulated by then, the last of it in part.
+    """
+    found: dict[str, Any] = {}
+    try:
+        _measure(made, policy, size, tell, found)
+    except KeyboardInterrupt:
+        return Measured(**found, interrupted=True)
+    return Measured(**found)
+
+
+def _measure(
+    made: Made, policy: Policy | None, size: Size, tell: Callable[[str], None], found: dict[str, Any]
+) -> None:
+    """Everything that there is to be simulated, one after the other, into `found`."""
     plant, generator = Plant(made.system), np.random.default_rng((size.seed, 0))
     boxes = (
         covered_boxes([b.set.proof for b in made.found.branches], made.system.initial)
@@ -77,29 +93,35 @@ def measured(made: Made, policy: Policy | None, size: Size, tell: Callable[[str]
     def budget() -> Budget:
         return Budget(size.seconds, size.seed, tell)
 
-    def run(what: str, propose: Propose, guard: BatchGuard | None) -> Campaign:
-        return simulate(plant, starts, size.steps, propose, guard, budget(), what=what)
+    def keep(name: str, campaign: Campaign) -> Campaign:
+        found[name] = campaign
+        if campaign.interrupted:
+            raise KeyboardInterrupt
+        return campaign
+
+    def run(name: str, what: str, propose: Propose, guard: BatchGuard | None) -> Campaign:
+        return keep(name, simulate(plant, starts, size.steps, propose, guard, budget(), what=what))
 
     propose = by_network(policy, made.system) if isinstance(policy, NeuralPolicy) else None
-    gain = regulator(made.system)
-    regulated = None if gain is None else run("regulator", by_gain(gain), None)
-    directly = run("learnt linear policy", by_gain(learnt(plant, starts, budget())), None)
+    if (gain := regulator(made.system)) is not None:
+        run("regulator", "regulator", by_gain(gain), None)
+    run("learnt", "learnt linear policy", by_gain(learnt(plant, starts, budget())), None)
+    shields = made.accepted and isinstance(made.problem.policy, ShieldedPolicy)
+    if propose is not None and not shields:
+        run("alone", "network alone", propose, None)
     if not made.accepted:
-        alone = None if propose is None else run("network alone", propose, None)
-        return Measured(alone, regulator=regulated, learnt=directly)
+        return
     shield = BatchGuard(guard_of(made.problem.environment, made.problem.policy))
-    program = run("program alone", by_nobody(len(made.system.controls)), shield)
-    alone, shielded, asked = None, None, None
-    adversaries: tuple[tuple[str, Campaign], ...] = ()
-    if isinstance(made.problem.policy, ShieldedPolicy):
-        if propose is not None:
-            shielded = run("network and shield", propose, shield)
-            alone = unshielded(plant, starts, propose, shielded, budget(), what="network alone")
-            asked = needed(plant, shielded.moments, size.steps, propose, budget())
-        adversaries = tuple(_attacked(plant, shield, starts, size, budget))
-    elif propose is not None:
-        alone = run("network alone", propose, None)
-    return Measured(alone, shielded, program, asked, regulated, directly, adversaries)
+    run("program", "program alone", by_nobody(len(made.system.controls)), shield)
+    if shields and propose is not None:
+        shielded = run("shielded", "network and shield", propose, shield)
+        keep("alone", unshielded(plant, starts, propose, shielded, budget(), what="network alone"))
+        found["needed"] = needed(plant, shielded.moments, size.steps, propose, budget())
+    if shields:
+        for name, campaign in _attacked(plant, shield, starts, size, budget):
+            found["adversaries"] = (*found.get("adversaries", ()), (name, campaign))
+            if campaign.interrupted:
+                raise KeyboardInterrupt
 
 
 def guarded_runs(
@@ -118,25 +140,20 @@ def guarded_runs(
     budget, propose = Budget(size.seconds, size.seed, tell), by_network(policy, made.system)
     what = "network and shield"
     guard = BatchGuard(made.guard())
-    return Measured(
-        shielded=simulate(Plant(made.system), starts, size.steps, propose, guard, budget, what=what)
-    )
+    runs = simulate(Plant(made.system), starts, size.steps, propose, guard, budget, what=what)
+    return Measured(shielded=runs, interrupted=runs.interrupted)
 
 
 def _attacked(
     plant: Plant, shield: BatchGuard, starts: Floats, size: Size, budget: Callable[[], Budget]
-) -> list[tuple[str, Campaign]]:
+) -> Iterator[tuple[str, Campaign]]:
     """Each adversary from the corners of what is covered and from random starts."""
-    found: list[tuple[str, Campaign]] = []
     if not size.adversarial:
-        return found
+        return
     steps = max(1, size.adversarial // len(starts))
     for number, (name, made) in enumerate(ADVERSARIES.items()):
         propose = made(plant, shield, np.random.default_rng((size.seed, 4, number)))
-        found.append(
-            (name, simulate(plant, starts, steps, propose, shield, budget(), what=name, extreme=True))
-        )
-    return found
+        yield name, simulate(plant, starts, steps, propose, shield, budget(), what=name, extreme=True)
 
 
 def campaign_facts(measured: Measured) -> dict[str, Any]:
@@ -146,6 +163,7 @@ def campaign_facts(measured: Measured) -> dict[str, Any]:
     found: dict[str, Any] = {
         who: {n.replace("_", " "): _number(getattr(c, n)) for n in names} for who, c in measured.campaigns()
     }
+    found |= {"interrupted": True} if measured.interrupted else {}
     if measured.needed is not None:
         found["interventions needed"] = {"of": measured.needed[1], "needed": measured.needed[0]}
     return found
@@ -164,10 +182,16 @@ def campaign_text(measured: Measured) -> str:
             text += f", {c.interventions:,} interventions in {c.overruled_runs} runs"
         if c.steps_to_steady is not None and who not in ADVERSARIES:
             text += f", steady after {c.steps_to_steady:.1f} steps ({c.settled} of {c.watched} runs watched)"
-        lines.append(f"  {who:<22}{text}{'' if c.complete else ' (not all: interrupted or out of time)'}")
+        lines.append(f"  {who:<22}{text}{'' if c.complete else f' (not all: {_why(c)})'}")
     if measured.needed is not None and measured.needed[1]:
         yes, count = measured.needed
         lines.append(
             f"  {'needed':<22}{yes} of {count} interventions: the network alone becomes unsafe from there"
         )
+    if measured.interrupted:
+        lines.append("interrupted: what is not here was not simulated")
     return join_visible(lines)
+
+
+def _why(campaign: Campaign) -> str:
+    return "interrupted" if campaign.interrupted else "out of time"

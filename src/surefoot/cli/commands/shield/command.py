@@ -185,6 +185,7 @@ def shield(
             inputs=loaded.inputs,
         )
         data |= {} if simulated is None else {"simulated": campaign_facts(simulated)}
+        data |= {"interrupted": True} if simulated is not None and simulated.interrupted else {}
         data |= {} if scene is None else {"picture": document(scene)}
         write_facts(json_path, lambda: data, quiet)
     if json_path != "-":
@@ -192,7 +193,7 @@ def shield(
         if simulated is not None:
             say(f"simulated    {runs} runs of at most {steps} steps from covered starts")
             print(campaign_text(simulated))
-    if made.found.interrupted:
+    if made.found.interrupted or (simulated is not None and simulated.interrupted):
         return 130
     return 0 if made.accepted and not made.found.uncovered else 3
 

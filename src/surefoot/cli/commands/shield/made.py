@@ -35,6 +35,7 @@ from surefoot.solve.sos import Squares
 from surefoot.transform.discretise import discretise
 from surefoot.verdict.verdict import Certificate, Proved, Reason, Result, Unknown, Verdict
 from surefoot.work.budget import Budget
+from surefoot.work.interrupt import stop_if_interrupted
 
 SetKind: TypeAlias = Literal["auto", "polynomial", "polyhedron"]
 EXAMPLES = 64  # of the self-test in C
@@ -133,6 +134,7 @@ def make(
     `given`: what sets are tried, in this order.
     `old`: rules of another shield, of which as much is kept as can be. `sketches`: of new rules and sets.
     """
+    stop_if_interrupted()
     executed, _ = discretise(problem, continuous=True)
     system = system_of(executed)
     sketch, shapes = sketches.rules(system), sketches.shapes(system, given)

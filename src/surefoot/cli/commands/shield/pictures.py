@@ -17,7 +17,7 @@ from surefoot.report.region import Scene, certified_scene, region_page, runs_of,
 from surefoot.run import verify
 from surefoot.studies.regions import RegionOf, RegionsOf, Shown
 from surefoot.transform.discretise import discretise, in_time
-from surefoot.verdict.verdict import Certificate, Proved
+from surefoot.verdict.verdict import Certificate, Proved, is_interrupted
 from surefoot.work.budget import Budget
 
 
@@ -68,9 +68,13 @@ def _panel(panel: RegionOf, budget: Budget) -> tuple[Scene, Fraction]:
     problem = panel.problem()
     if panel.engine == "shield":
         made = make(problem, shapes_for(), budget)
+        if made.found.interrupted:
+            raise KeyboardInterrupt
         covered = made.found.covered_share(made.system.initial)
         return made_scene(made, panel.title, budget.seed), covered
     result = verify(problem, build_engines("barrier", {}, None)[0], budget)
+    if is_interrupted(result.verdict):
+        raise KeyboardInterrupt
     match result.verdict:
         case Proved(Certificate("barrier", content)) if result.certified:
             return certified_scene(problem, content, panel.title, budget.seed), Fraction(1)

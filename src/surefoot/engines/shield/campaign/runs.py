@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from surefoot.compile.batch import BatchGuard
 from surefoot.engines.shield.campaign.plant import Floats, Plant, Propose
 from surefoot.work.budget import Budget
+from surefoot.work.interrupt import stop_if_interrupted
 
 WATCHED = 100  # runs whose way to a steady state is recorded
 BAND = 0.05  # of the range of a variable in its run
@@ -52,6 +53,7 @@ class Campaign:
     complete: bool
     moments: Moments
     last: Floats = field(repr=False)  # the last state of each run
+    interrupted: bool = False
 
     @property
     def overruled_runs(self) -> int:
@@ -75,8 +77,9 @@ def simulate(
     Whichever runs are made, each gets the same disturbances.
     """
     work = _Work(plant, starts, steps, np.random.default_rng((budget.seed, 1)), guard is not None, among)
-    complete = True
+    complete, interrupted = True, False
     try:
+        stop_if_interrupted()
         for step in range(steps):
             if step % EVERY == 0:
                 budget.progress(f"{what}: step {step} of {steps}, {work.failures} runs unsafe")
@@ -86,8 +89,8 @@ def simulate(
             if not len(work.alive) or not work.advance(step, propose, guard, extreme):
                 break
     except KeyboardInterrupt:
-        complete = False
-    return work.result(steps, complete)
+        complete, interrupted = False, True
+    return replace(work.result(steps, complete), interrupted=interrupted)
 
 
 def unshielded(

@@ -18,6 +18,7 @@ from surefoot.errors import InvalidProblem, did_you_mean
 from surefoot.formats.policy_file import load_policy
 from surefoot.studies.control.problem import stays_safe
 from surefoot.studies.control.tables import file_of, printed
+from surefoot.verdict.words import cut_short
 from surefoot.work.budget import Budget
 from surefoot.work.child import processor_time
 
@@ -42,22 +43,26 @@ def made_degrees(
             what = f"there is no row `{name}` in table 2"
             raise InvalidProblem(what, fix=did_you_mean(name, known), where="--problem")
     done: list[dict[str, Any]] = []
+    wanted, mark = [row for row in rows if not only or row["problem"] in only], ""
     if not as_json:
         print("In each cell: measured / printed in the paper. Seconds are processor time of the synthesis;")
         print(f"TO: not within {cap:g} s of the clock (the paper: 2 h).")
         print(f"{size.runs} runs of {size.steps} steps.\n")
         print(f"| {' | '.join(HEAD)} |", f"| {' | '.join(['---'] * len(HEAD))} |", sep="\n")
     try:
-        for row in rows:
-            if not only or row["problem"] in only:
-                done.append(degree_row(row, cap, folder, size, tell))
-                if not as_json:
-                    print(f"| {' | '.join(done[-1]['cells'])} |", flush=True)
+        for row in wanted:
+            done.append(degree_row(row, cap, folder, size, tell))
+            if not as_json:
+                print(f"| {' | '.join(done[-1]['cells'])} |", flush=True)
     except KeyboardInterrupt:
-        tell("interrupted: these rows are done")
+        mark = cut_short(len(done), len(wanted), "rows")
     if as_json:
         facts = {"study": "control", "table": 2, "cap": cap, "size": asdict(size), "rows": done}
-        print(json.dumps(facts, indent=1))
+        print(json.dumps(facts | ({"interrupted": mark} if mark else {}), indent=1))
+    elif mark:
+        print(f"\n{mark}")
+    if mark:
+        return 130
     return 1 if any(row["unsafe with shield"] for row in done) else 0
 
 
@@ -80,6 +85,8 @@ def degree_row(
     file = file_of(row["problem"], printed(1, (row["problem"],))[0], folder)
     policy = None if file is None else stays_safe(row["problem"], load_policy(file).network).policy
     shielded = guarded_runs(made, policy, size, tell)
+    if made.found.interrupted or (shielded is not None and shielded.interrupted):
+        raise KeyboardInterrupt  # a row is measured whole or not at all
     costs = shield_overhead(made, policy, file, tell)
     found |= {
         "network": None if file is None else file.name,

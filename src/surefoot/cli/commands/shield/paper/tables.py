@@ -16,6 +16,7 @@ from surefoot.problem.network import Affine, Network
 from surefoot.studies.control.problem import stays_safe
 from surefoot.studies.control.tables import Printed, network_of, printed
 from surefoot.training.control.recipes import training_seconds
+from surefoot.verdict.words import cut_short
 from surefoot.work.budget import Budget
 from surefoot.work.child import processor_time
 
@@ -36,6 +37,7 @@ def made_table(
 ) -> int:
     """Print the rows as they are done; exit 1 if a shielded run was unsafe."""
     done: list[dict[str, Any]] = []
+    mark = ""
     rows = printed(table, only)
     if not as_json:
         print("In each cell: measured / printed in the paper. Overhead: one step of the shield in percent of")
@@ -49,9 +51,14 @@ def made_table(
             if not as_json:
                 print(_line(done[-1]["cells"]), flush=True)
     except KeyboardInterrupt:
-        tell("interrupted: these rows are done")
+        mark = cut_short(len(done), len(rows), "rows")
     if as_json:
-        print(json.dumps({"study": "control", "table": table, "size": asdict(size), "rows": done}, indent=1))
+        facts = {"study": "control", "table": table, "size": asdict(size), "rows": done}
+        print(json.dumps(facts | ({"interrupted": mark} if mark else {}), indent=1))
+    elif mark:
+        print(f"\n{mark}")
+    if mark:
+        return 130
     return 1 if any(row["unsafe with shield"] for row in done) else 0
 
 
@@ -63,6 +70,8 @@ def _row(row: Printed, folder: Path | None, size: Size, tell: Callable[[str], No
     made = make(problem, shapes_for(), Budget(size.seconds, size.seed, tell))
     seconds = processor_time() - began
     known = measured(made, problem.policy, size, tell)
+    if made.found.interrupted or known.interrupted:  # a row is measured whole or not at all
+        raise KeyboardInterrupt
     trained = None if file is None else training_seconds(file)
     costs = shield_overhead(made, problem.policy, file, tell)
     guarded = _guarded(known)

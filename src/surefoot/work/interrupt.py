@@ -1,0 +1,109 @@
+"""^C and TERM: the first asks for what is known so far, the second ends the process at once.
+
+The first raises `KeyboardInterrupt` where the main thread is, so that whoever has something to tell can tell
+it. A call into native code does not return for that, and an exception can be lost in a destructor. So a
+thread listens to the signal itself (`signal.set_wakeup_fd`: the byte is written in the C handler, whatever
+the main thread does) and ends the process when what is left to do takes too long. Time is counted in seconds
+of the processor, so that a busy machine does not take from anybody what was found. Child processes end with
+their parent (`work/child.py`).
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from threading import Thread
+from time import monotonic, process_time
+from types import FrameType
+from typing import NoReturn
+
+CODES = {signal.SIGINT: 130, signal.SIGTERM: 143}  # 128 + the number, as shells say it
+_GRACE = 1.5  # seconds of the processor between the first signal and the end
+_LONGEST = 15.0  # seconds in any case: somebody waits for a disk, or for a processor
+_LOOK_UP = 0.05  # seconds
+LATE = "interrupted: it did not end in time; results that were not written yet are lost"
+
+
+@dataclass(slots=True)
+class Heard:
+    """The exit code that follows from the first signal; None as long as there was none."""
+
+    code: int | None = None
+
+
+_heard: list[Heard] = []  # of the command that is running, if one is: signals are the whole process's
+
+
+def stop_if_interrupted() -> None:
+    """Before anything new is begun: whoever caught an interrupt may have told nobody."""
+    if any(heard.code is not None for heard in _heard):
+        raise KeyboardInterrupt
+
+
+@contextmanager
+def interruptible() -> Iterator[Heard]:
+    """Signals are heard as above from here on until the end; for the main thread of a command.
+
+    A signal that is ignored (`nohup`, a job in the background of a script) stays ignored.
+    """
+    heard = Heard()
+    ours, theirs = os.pipe()
+    os.set_blocking(theirs, False)
+
+    def handle(number: int, _: FrameType | None) -> NoReturn:
+        if heard.code is not None:
+            leave(heard.code)
+        heard.code = CODES[signal.Signals(number)]
+        raise KeyboardInterrupt
+
+    heeded = [number for number in CODES if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, handle) for number in heeded}
+    wakeup = signal.set_wakeup_fd(theirs, warn_on_full_buffer=False)
+    Thread(target=_watch, args=(ours,), daemon=True).start()
+    _heard.append(heard)
+    try:
+        yield heard
+    finally:
+        _heard.remove(heard)
+        signal.set_wakeup_fd(wakeup)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        os.close(theirs)
+
+
+def _watch(line: int) -> None:
+    """Until the other end is closed, or it is time to end the process."""
+    code: int | None = None
+    since = used = 0.0
+    while True:
+        ready, _, _ = select.select([line], [], [], None if code is None else _LOOK_UP)
+        if ready:
+            if not (data := os.read(line, 64)):
+                os.close(line)
+                return
+            numbers = [signal.Signals(n) for n in data if n in CODES]
+            if numbers and (code is not None or len(numbers) > 1):
+                leave(code or CODES[numbers[0]], flush=False)
+            if numbers:
+                code, since, used = CODES[numbers[0]], monotonic(), process_time()
+        elif code is not None and (process_time() - used > _GRACE or monotonic() - since > _LONGEST):
+            with suppress(OSError):  # not `print`: the main thread may hold its lock
+                os.write(2, f"{LATE}\n".encode())
+            leave(code, flush=False)
+
+
+def leave(code: int, flush: bool = True) -> NoReturn:
+    """End this process with this code, whatever is still at work in it.
+
+    `flush` is for the main thread alone: another one could wait for a lock that it holds.
+    """
+    if flush:
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError):
+                stream.flush()
+    os._exit(code)
