@@ -27,6 +27,7 @@ from surefoot.work.budget import Budget
 
 PREFERRED = ("native", "milp")  # solvers that are tried unasked, in this order; but see `able`
 MANY_INPUTS = 7  # of a network: from here on the native solver splits neurons, which is fast
+SHARE, MOST = 0.05, 3.0  # of the time, and seconds at most, that a search leaves for replay and certificate
 PACKAGES = ("surefoot", "numpy", "highspy", "z3-solver", "onnx")
 
 
@@ -45,7 +46,8 @@ def verify(
 ) -> Result:
     """Decide a problem with one engine, or with those of several (None: all) that can take it, in turns.
 
-    Without `certificates` a proof is the word of the solver: for searches that certify in the end.
+    Without `certificates` a proof is the word of the solver: for searches that certify in the end. The budget
+    is for all of it, evidence included: what was found late is not certified, and says so.
     """
     budget = budget or Budget()
     started = budget.elapsed()
@@ -53,21 +55,22 @@ def verify(
     executed, lift = discretise(problem, continuous=True)
     engines = _able(executed, engine)
     searching = budget.elapsed()
+    search = replace(budget, seconds=budget.seconds - min(MOST, SHARE * budget.seconds))
     vacuous = _vacuous(executed)
-    answered = take_turns(engines, executed, budget) if vacuous is None else Answered(vacuous, engines)
+    answered = take_turns(engines, executed, search) if vacuous is None else Answered(vacuous, engines)
     replaying = budget.elapsed()
 
     def checked(found: Answered) -> Evidence:
         solver = getattr(found.engines[0], "solver", found.engines[0])
         if not certificates:
-            return uncertified(executed, lift(found.verdict), solver.name)
+            return uncertified(executed, lift(found.verdict), solver.name, budget)
         return certify(executed, lift(found.verdict), solver.name, source or {}, inputs or {}, budget)
 
     evidence = checked(answered)
     others = tuple(e for e in engines if e not in answered.engines)
     if others and isinstance(answered.verdict, Violated) and isinstance(evidence.verdict, Unknown):
         told = evidence.verdict.detail  # what was found is no answer
-        answered = take_turns(others, executed, budget)
+        answered = take_turns(others, executed, search)
         evidence = checked(answered)
         evidence = replace(evidence, notes=(*evidence.notes, told))
     timings = {"search": replaying - searching, "certify": budget.elapsed() - replaying}
@@ -79,6 +82,7 @@ def verify(
         certified=evidence.certified,
         seconds=budget.elapsed() - started,
         timings=timings,
+        unchecked=evidence.unchecked,
     )
 
 

@@ -32,7 +32,6 @@ from surefoot.verdict.verdict import (
     Result,
     Unknown,
     Vacuous,
-    Verdict,
     Violated,
 )
 
@@ -179,14 +178,17 @@ def write_report(results: Sequence[tuple[Problem, Result]], path: str | None, qu
             print(f"written: {path}", file=sys.stderr)
 
 
-def write_certificate(verdict: Verdict, path: str) -> str:
+def write_certificate(result: Result, path: str) -> str:
     """The certificate alone, as the stand-alone checker reads it; what was done, for stderr."""
+    verdict = result.verdict
     found = verdict.certificate if isinstance(verdict, Proved | Violated | Exact | PerStart) else None
+    late = found is None and result.unchecked is not None
+    found = result.unchecked if late else found
     if found is None:
         return f"not written: {path} (there is no proof)"
     text = json.dumps(found.content, separators=(",", ":")) + "\n"
     write_file(Path(path), gzip.compress(text.encode(), mtime=0) if path.endswith(".gz") else text)
-    return f"written: {path}"
+    return f"written: {path}" + (f" (not checked in time: `surefoot certify {path}` does it)" if late else "")
 
 
 def write_file(target: Path, content: str | bytes) -> None:

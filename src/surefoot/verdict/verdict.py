@@ -201,3 +201,4 @@ class Result:
     timings: Mapping[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     source: Mapping[str, object] = field(default_factory=dict)  # how to read the problem again
+    unchecked: Certificate | None = field(default=None, compare=False)  # not accepted: there was no time left

@@ -132,7 +132,7 @@ def check(
             if interrupted(result):
                 break
     if certificate is not None:
-        told = write_certificate(results[0][1].verdict, certificate)
+        told = write_certificate(results[0][1], certificate)
         if not quiet or told.startswith("not written"):
             print(told, file=sys.stderr)
     if graph is not None:

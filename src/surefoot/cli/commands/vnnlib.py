@@ -102,7 +102,7 @@ def vnnlib(
         if empty is not None:
             result = of_rounded_inputs(result, empty)
     if certificate is not None:
-        told = write_certificate(result.verdict, certificate)
+        told = write_certificate(result, certificate)
         if not quiet:
             print(told, file=sys.stderr)
     if form == "text":

@@ -246,7 +246,7 @@ def write_actions(
     table = table_of(made.shield, made.promise())
     files: list[tuple[str, str | bytes]] = []
     if certificate is not None and made.anybody is not None:
-        told = write_certificate(made.anybody.verdict, certificate)
+        told = write_certificate(made.anybody, certificate)
         if not quiet:
             print(told, file=sys.stderr)
     if python_path is not None:
