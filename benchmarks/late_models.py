@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 
@@ -238,7 +237,10 @@ def write_automata(folder: Path, count: int, size: int) -> Path:
                         "initial-value": 0,
                     }
                 ],
-                "edges": [_step(f"t{number}", f"n{number}", size, 1), _step(f"r{number}", f"n{number}", size, 0)],
+                "edges": [
+                    _step(f"t{number}", f"n{number}", size, 1),
+                    _step(f"r{number}", f"n{number}", size, 0),
+                ],
             }
         )
         moved = [None] * count
@@ -257,7 +259,10 @@ def write_automata(folder: Path, count: int, size: int) -> Path:
         "automata": automata,
         "system": {"elements": [{"automaton": f"a{i}"} for i in range(count)], "syncs": syncs},
         "properties": [
-            {"name": name, "expression": {"op": "filter", "fun": fun, "values": v, "states": {"op": "initial"}}}
+            {
+                "name": name,
+                "expression": {"op": "filter", "fun": fun, "values": v, "states": {"op": "initial"}},
+            }
             for name, fun, v in (("chance", "max", asked), ("safe", "∀", safe))
         ],
     }

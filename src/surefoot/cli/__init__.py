@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from surefoot.errors import SurefootError
+from surefoot.work.alarm import Late
 
 COMMANDS = {  # name -> file in `commands/`, and what `--help` says of it
     "check": ("check", "Decide the properties of a policy in its environment."),
@@ -94,6 +95,9 @@ def run(arguments: list[str]) -> int:
     except (click.exceptions.Abort, KeyboardInterrupt):
         print("interrupted: nothing was found yet", file=sys.stderr)
         return 130
+    except Late:
+        print("unknown (timeout): the time ended while the question was read or prepared")
+        return 3
     except click.ClickException as error:
         ctx = getattr(error, "ctx", None)
         hint = f"; fix: see `{ctx.command_path} --help`" if ctx is not None else ""

@@ -8,12 +8,23 @@ from contextlib import contextmanager
 from threading import Event, Thread
 from time import monotonic
 
+from surefoot.cli.deadline import have_answer
+
 EVERY_SECONDS = 10.0
 
 
 @contextmanager
 def progress(quiet: bool) -> Iterator[Callable[[str], None]]:
-    """A function that takes one short line about what is going on."""
+    """A function that takes one short line about what is going on; after that there is an answer."""
+    try:
+        with _teller(quiet) as tell:
+            yield tell
+    finally:
+        have_answer()
+
+
+@contextmanager
+def _teller(quiet: bool) -> Iterator[Callable[[str], None]]:
     if quiet:
         yield lambda _: None
     elif sys.stderr.isatty():

@@ -37,6 +37,7 @@ from surefoot.query.query import Answer, Undecided, Unsat
 from surefoot.solve.milp import Milp
 from surefoot.solve.protocol import Ask, Solver
 from surefoot.verdict.verdict import Argument, Holds, Reason, Unknown, Verdict
+from surefoot.work.alarm import Late
 from surefoot.work.budget import Budget
 
 
@@ -108,6 +109,9 @@ class Induction:
                     how, argument = f"by induction with k = {k}", _argument(problem, left)
                     return Holds(None, self.solver.name, as_asked=True, how=how, argument=argument)
                 k += 1
+        except Late:
+            unknown = Unknown(Reason.TIMEOUT, f"the budget ended while k = {k} was prepared")
+            return self._partial(unknown, problem, known)
         except KeyboardInterrupt:
             unknown = Unknown(Reason.INTERRUPTED, f"stopped while looking at k = {k}")
             return self._partial(unknown, problem, known)

@@ -26,7 +26,7 @@ LONGEST = 1e8  # seconds: more the system's timer does not take
 
 
 class Late(BaseException):
-    """The time of an alarm is over; not an `Exception`, so that nobody takes it for a failure of their own."""
+    """The time of an alarm is over; not an `Exception`, so that nobody takes it for a failure."""
 
     def __init__(self, alarm: Alarm) -> None:
         super().__init__("the time is over")
@@ -53,7 +53,7 @@ _timer = _Timer([])
 
 def grace(seconds: float) -> float:
     """How much later than its deadline work is interrupted; until then it may end by itself."""
-    return max(0.5, 0.02 * seconds)
+    return max(0.5, 0.02 * seconds) if seconds > 2 else 0.25 * seconds
 
 
 def call_in_time(budget: Budget, work: Callable[[], Result], late: Callable[[], Result]) -> Result:

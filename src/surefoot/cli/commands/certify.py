@@ -13,8 +13,9 @@ from surefoot.certify.barrier.convergence import is_about_convergence
 from surefoot.certify.checker.check import check
 from surefoot.certify.checker.number import BadCertificate
 from surefoot.certify.process.claim import is_about_graph, is_about_values
+from surefoot.cli.deadline import limited
 from surefoot.cli.model import Loaded, load_source
-from surefoot.cli.output import positive, sha256
+from surefoot.cli.output import sha256
 from surefoot.cli.search_evidence import Evidence, is_about, moved, unrefuted
 from surefoot.cli.stored_json import read_json
 from surefoot.errors import InvalidProblem
@@ -32,8 +33,8 @@ from surefoot.verdict.words import statement
 @click.argument("result", type=click.Path(path_type=Path), metavar="RESULT")
 @click.option("--trust-python", is_flag=True, help="Run the Python model that the result names.")
 @click.option("--problem", metavar="MODEL|STUDY/PROBLEM", help="What somebody else's barriers are about.")
-@click.option("--timeout", type=float, callback=positive, default=120.0, show_default=True, metavar="SECONDS",
-              help="For somebody else's barriers.")  # fmt: skip
+@click.option("--timeout", type=float, callback=limited, metavar="SECONDS",
+              help="No default, but 120 for somebody else's barriers.")  # fmt: skip
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option("--json", "json_path", metavar="FILE|-", help="What was found of somebody else's barriers.")
 @click.option("--certificate", metavar="FILE", help="Write the proof for somebody else's barriers.")
@@ -42,7 +43,7 @@ def certify(
     result: Path,
     trust_python: bool,
     problem: str | None,
-    timeout: float,
+    timeout: float | None,
     seed: int,
     json_path: str | None,
     certificate: str | None,
@@ -60,7 +61,8 @@ def certify(
     if problem is not None:
         from surefoot.cli.commands.shield.foreign_words import certify_foreign
 
-        return certify_foreign(result, problem, timeout, seed, json_path, certificate, quiet, trust_python)
+        seconds = timeout or FOREIGN
+        return certify_foreign(result, problem, seconds, seed, json_path, certificate, quiet, trust_python)
     data = read_json(result)
     if is_foreign(data):
         fix = "say what they are about: --problem MODEL"
@@ -85,6 +87,7 @@ def certify(
     return worst
 
 
+FOREIGN = 120.0  # seconds
 CODES = {"accepted": 0, "rejected": 1, "not certified": 3}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
@@ -11,8 +12,9 @@ from typing import Any
 
 import click
 
+from surefoot.cli.deadline import limited
 from surefoot.cli.model import load_model, model_flags
-from surefoot.cli.output import check_writable, positive, write_file
+from surefoot.cli.output import check_writable, write_file
 from surefoot.cli.progress import progress
 from surefoot.engines.explicit.engine import Explicit
 from surefoot.engines.explicit.filters import End
@@ -22,8 +24,9 @@ from surefoot.formats.result_json.values import INFINITE, bounds_text, rounded_o
 from surefoot.problem.property import Expected, Optimise, Probability
 from surefoot.report.text import interval
 from surefoot.transform.discretise import discretise
-from surefoot.verdict.verdict import Unknown
+from surefoot.verdict.verdict import Reason, Unknown
 from surefoot.verdict.words import counted
+from surefoot.work.alarm import call_in_time
 from surefoot.work.budget import Budget
 
 DIGITS = 20  # of the numbers in a table, unless they are exact
@@ -34,7 +37,7 @@ DIGITS = 20  # of the numbers in a table, unless they are exact
 @model_flags
 @click.option("--optimise", type=click.Choice(["min", "max"]), help="Default: as the property says, or max.")
 @click.option("--exact", is_flag=True, help="Compute in fractions.")
-@click.option("--timeout", type=float, callback=positive, default=60.0, show_default=True, metavar="SECONDS")
+@click.option("--timeout", type=float, callback=limited, default=60.0, show_default=True, metavar="SECONDS")
 @click.option("--json", "json_path", metavar="FILE", help="Write value and choice of every state.")
 @click.option("--quiet", is_flag=True, help="No progress on stderr.")
 def optimum(
@@ -51,6 +54,7 @@ def optimum(
     With a policy its own value stands beside it, and how much it misses. The table in JSON holds an optimal
     scheduler: which transition to take in which state. The bounds hold; they are not certified one by one.
     """
+    budget = Budget(timeout)
     check_writable(json_path, [model])
     loaded = load_model(model, **wiring)
     if len(loaded.problems) != 1:
@@ -61,7 +65,10 @@ def optimum(
     named = asked.optimise if isinstance(asked, Probability | Expected) else None
     way: Optimise = optimise or named or "max"
     with progress(quiet) as tell:
-        table = optimal_table(problem, way, Budget(timeout, progress=tell), Explicit(exact=exact))
+        budget = replace(budget, progress=tell)
+        table = call_in_time(
+            budget, lambda: optimal_table(problem, way, budget, Explicit(exact=exact)), _not_in_time
+        )
     if isinstance(table, Unknown):
         print(f"unknown ({table.reason.value}): {table.detail}")
         return 3
@@ -80,6 +87,10 @@ def optimum(
         rows = ",\n".join(json.dumps(_row(r, texts)) for r in table)
         write_file(Path(json_path), f'{head[:-1]}, "states": [\n{rows}\n]}}\n')
     return 0
+
+
+def _not_in_time() -> Unknown:
+    return Unknown(Reason.TIMEOUT, "the time ended before the best choice was known in every state")
 
 
 def _rounded(low: Fraction, high: Fraction) -> tuple[str, str]:

@@ -23,6 +23,7 @@ from surefoot.problem.property import Never, Path, Probability
 from surefoot.problem.show import show, show_property
 from surefoot.run import verify
 from surefoot.verdict.verdict import Exact, Proved, Result, Violated
+from surefoot.work.alarm import call_in_time
 from surefoot.work.budget import Budget
 from surefoot.work.child import processor_time
 
@@ -97,7 +98,8 @@ def shield_of_actions(
     began = processor_time()
     try:
         with progress(quiet) as tell:
-            made = make_of_actions(problem, bound, budget(tell))
+            clock = budget(tell)
+            made = call_in_time(clock, lambda: make_of_actions(problem, bound, clock), lambda: None)
     except KeyboardInterrupt:
         why = "there is no shield of a part: what may be permitted depends on all states that can be reached"
         print(f"interrupted: {why}", file=sys.stderr)
@@ -106,6 +108,14 @@ def shield_of_actions(
                      "certified about": "nothing", "interrupted": True, "reason": why}  # fmt: skip
             _write_json(facts, wanted.json)
         return 130
+    if made is None:
+        why = "the time ended before there was a shield; of a part of the states there is none"
+        print(f"unknown (timeout): {why}")
+        if wanted.json is not None:
+            facts = {"schema": 1, "kind": "actions", "problem": problem.name, "certified": False,
+                     "certified about": "nothing", "interrupted": False, "reason": why}  # fmt: skip
+            _write_json(facts, wanted.json)
+        return 3
     seconds = processor_time() - began
     if wanted.json != "-":
         print(words_of_actions(made, seconds))

@@ -20,19 +20,23 @@ from surefoot.cli.commands.shield.campaign import Size, campaign_facts, campaign
 from surefoot.cli.commands.shield.made import Made, SetKind, Sketches, make, old_rules, shapes_for
 from surefoot.cli.commands.shield.pictures import pictured
 from surefoot.cli.commands.shield.words import facts, told
+from surefoot.cli.deadline import limited
 from surefoot.cli.model import model_flags, time_flags, timed
-from surefoot.cli.output import check_distinct, check_writable, positive, write_file
+from surefoot.cli.output import check_distinct, check_writable, write_file
 from surefoot.cli.progress import progress
 from surefoot.engines.barrier.find import Shape
 from surefoot.errors import InvalidProblem
 from surefoot.problem.environment import Arithmetic, Environment
 from surefoot.report.region import document
 from surefoot.solve.sos import Squares
+from surefoot.work.alarm import call_in_time
 from surefoot.work.budget import Budget
 from surefoot.work.child import processor_time
 
 OF_CONTROLS = {"--degree": "tried", "--set": "kind", "--squares": "squares", "--runs": "runs"}
 OF_ACTIONS = {"--bound": "bound"}
+MAKING = 0.6  # of the time, if runs are simulated after it
+SIMULATIONS = 12  # at most, which share the rest
 ATTACKED = 100  # steps of a run under an adversary
 
 
@@ -70,7 +74,7 @@ def share(_: click.Context, option: click.Parameter, given: str) -> Fraction:
               help="The monomials of the program's controls, instead of 1 and all variables.")  # fmt: skip
 @click.option("--invariant", default="", metavar="'1, x^2, x*y'",
               help="The monomials of the barriers, instead of all up to a degree.")  # fmt: skip
-@click.option("--timeout", type=float, callback=positive, default=120.0, show_default=True, metavar="SECONDS",
+@click.option("--timeout", type=float, callback=limited, default=120.0, show_default=True, metavar="SECONDS",
               help="For the synthesis; what is found by then is certified and reported.")  # fmt: skip
 @click.option("--bound", callback=share, default="1", show_default=True, metavar="0.99",
               help="Of actions: how probable safety must stay after a permitted one.")  # fmt: skip
@@ -122,6 +126,7 @@ def shield(
     Exit 0: every start is covered and the certificate accepted, 3: a part of them or nothing, 130:
     interrupted, with what was found.
     """
+    whole = Budget(timeout, seed)
     outputs = {"--certificate": certificate, "--python": python_path, "--json": json_path, "--report": report}
     outputs |= {"--c": c_prefix and f"{c_prefix}.c"}
     if c_prefix is not None and Path(f"{c_prefix}.c").name == ".c":
@@ -150,29 +155,34 @@ def shield(
         wanted = Wanted(certificate, python_path, c_prefix, report, json_path)
         source = {**loaded.source, "property": name}
         return shield_of_actions(
-            problem, bound, wanted, source, loaded.inputs, lambda tell: Budget(timeout, seed, tell), quiet
+            problem, bound, wanted, source, loaded.inputs, lambda tell: replace(whole, progress=tell), quiet
         )
     for option, path in (("--python", python_path), ("--c", c_prefix)):
         if path is not None:
             _check_source_code(problem.environment, option)
     began = processor_time()
     with progress(quiet) as tell:
-        made = make(problem, shapes, Budget(timeout, seed, tell), old, sketches)
+        whole = replace(whole, progress=tell)
+        making = replace(whole, seconds=(MAKING if runs else 1.0) * timeout)
+        made = make(problem, shapes, making, old, sketches)
         seconds = processor_time() - began
         simulated = None
         if runs and not made.found.interrupted:
-            size = Size(runs, steps, seed, timeout, adversarial=runs * min(steps, ATTACKED))
-            simulated = measured(made, problem.policy, size, tell)
+            part = whole.remaining() / SIMULATIONS
+            size = Size(runs, steps, seed, part, adversarial=runs * min(steps, ATTACKED))
+            simulated = call_in_time(whole, lambda: measured(made, problem.policy, size, tell), lambda: None)
     if json_path != "-":
         print(told(made, seconds))
         if simulated is not None:
             print(f"simulated    {runs} runs of at most {steps} steps from covered starts")
             print(campaign_text(simulated))
+        elif runs and not made.found.interrupted:
+            print("simulated    nothing: the time is over")
     for path, content in _files(made, certificate, python_path, c_prefix):
         write_file(Path(path), content)
         if not quiet:
             print(f"written: {path}", file=sys.stderr)
-    scene = None if report is None else pictured(made, report, seed, seconds, quiet)
+    scene = None if report is None else pictured(made, report, whole, seconds, quiet)
     if json_path is not None:
         source = {**loaded.source, "property": name}
         data = facts(

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from surefoot.compile.batch import BatchGuard
 from surefoot.engines.shield.campaign.plant import Floats, Plant, Propose
+from surefoot.work.alarm import Late
 from surefoot.work.budget import Budget
 
 WATCHED = 100  # runs whose way to a steady state is recorded
@@ -85,7 +86,7 @@ def simulate(
                     break
             if not len(work.alive) or not work.advance(step, propose, guard, extreme):
                 break
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, Late):
         complete = False
     return work.result(steps, complete)
 
