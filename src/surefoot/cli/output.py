@@ -67,6 +67,8 @@ def exit_code(result: Result, problem: Problem | None = None) -> int:
         case Exact(low, high, certificate) if problem is not None and _threshold(problem) is not None:
             met = _met(_threshold(problem), low, high)
             return 3 if met is None or (met and certificate is None) else int(not met)
+        case Exact(stop=stop) if stop:
+            return 3
         case Proved() | Exact() | Found() | PerStart():
             return 0
         case Holds(up_to, as_asked=asked):

@@ -24,7 +24,7 @@ from typing import TypeAlias
 from surefoot.engines.protocol import Engine
 from surefoot.errors import Unsupported
 from surefoot.problem.problem import Problem
-from surefoot.verdict.verdict import Holds, Reason, Unknown, Verdict
+from surefoot.verdict.verdict import Exact, Holds, Reason, Unknown, Verdict
 from surefoot.work.alarm import call_in_time
 from surefoot.work.budget import Budget
 
@@ -55,11 +55,13 @@ def take_turns(engines: Sequence[Engine], problem: Problem, budget: Budget) -> A
     except Unsupported as why:
         first = Answered(Unknown(Reason.INCOMPLETE, str(why)), tuple(others))
     found = first.verdict
-    if not isinstance(found, Unknown) or found.reason is Reason.INTERRUPTED or budget.spent():
+    if not (_is_cut_short(found) or isinstance(found, Unknown)) or _is_interrupted(found) or budget.spent():
         return first
     second = _turn(last[0], problem, budget, budget)
     if not isinstance(second, Unknown):
         return Answered(second, (last[0],))
+    if not isinstance(found, Unknown):
+        return first
     detail = f"{first.engines[0].name}: {found.detail}; {last[0].name}: {second.detail}"
     return Answered(Unknown(second.reason, detail), tuple(engines))
 
@@ -71,12 +73,16 @@ def _in_turns(engines: Sequence[Engine], problem: Problem, budget: Budget) -> An
     waiting = list(range(len(engines)))
     share = [SUITED if _suits(engine, problem) else 1 for engine in engines]
     turn, known = FIRST_TURN, Unknown(Reason.TIMEOUT, "")
+    cut: Answered | None = None
     while waiting and not budget.spent():
         for number in tuple(waiting):
             alone = len(waiting) == 1
             seconds = budget.remaining() if alone else _seconds(turn, share[number], budget)
             share_of_time = Budget(seconds, budget.seed, budget.progress)
             verdict = _turn(engines[number], problem, share_of_time, budget)
+            if _is_cut_short(verdict):
+                cut = Answered(verdict, (engines[number],))
+                continue
             if not isinstance(verdict, Partial) or (isinstance(verdict, Holds) and verdict.as_asked):
                 return Answered(verdict, (engines[number],))
             heard[number] = verdict
@@ -86,7 +92,16 @@ def _in_turns(engines: Sequence[Engine], problem: Problem, budget: Budget) -> An
             if not isinstance(verdict, Unknown) or verdict.reason is not Reason.TIMEOUT:
                 waiting.remove(number)  # it would say the same again
         turn *= 2
-    return _together(engines, heard, known)
+    return cut or _together(engines, heard, known)
+
+
+def _is_cut_short(verdict: Verdict) -> bool:
+    """An interval that more time, or another engine, may make narrower."""
+    return isinstance(verdict, Exact) and bool(verdict.stop)
+
+
+def _is_interrupted(verdict: Verdict) -> bool:
+    return isinstance(verdict, Unknown) and verdict.reason is Reason.INTERRUPTED
 
 
 def _suits(engine: Engine, problem: Problem) -> bool:

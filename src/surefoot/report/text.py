@@ -80,8 +80,9 @@ def headline(result: Result) -> str:
         case Estimated(low, high, confidence):
             ends = f"{_decimal(low, ROUND_FLOOR, 6)}, {_decimal(high, ROUND_CEILING, 6)}"
             return f"estimated in [{ends}] with confidence {_decimal(confidence, ROUND_FLOOR, 6)}"
-        case Exact(low, high, certificate):
-            return interval(low, high) + ("" if certificate is not None else " (not certified)")
+        case Exact(low, high, certificate, stop):
+            cut = f", wider than asked for: {stop}" if stop else ""
+            return interval(low, high) + ("" if certificate is not None else f" (not certified{cut})")
         case Found(TippingPoint(statement)):
             return f"found {statement}"
         case Found(Invariant(condition)):

@@ -126,11 +126,15 @@ class Estimated:
 
 @dataclass(frozen=True, slots=True)
 class Exact:
-    """The value lies between these ends (None: infinite). Without a certificate it is computed only."""
+    """The value lies between these ends (None: infinite). Without a certificate it is computed only.
+
+    `stop`: why the interval is wider than was asked for.
+    """
 
     low: Fraction | None
     high: Fraction | None
     certificate: Certificate | None
+    stop: str = ""
 
 
 @dataclass(frozen=True, slots=True)
