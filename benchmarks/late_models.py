@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ def write_network(path: Path, sizes: Sequence[int], seed: int = 0) -> None:
     """A fully connected ReLU network."""
     rng = np.random.default_rng(seed)
     nodes, weights, name = [], [], "x"
-    for layer, (wide, narrow) in enumerate(zip(sizes[:-1], sizes[1:], strict=True)):
+    for layer, (wide, narrow) in enumerate(pairwise(sizes)):
         matrix = (rng.normal(size=(narrow, wide)) / np.sqrt(wide)).astype(np.float32)
         bias = (0.1 * rng.normal(size=narrow)).astype(np.float32)
         weights += [numpy_helper.from_array(matrix, f"w{layer}"), numpy_helper.from_array(bias, f"b{layer}")]
@@ -135,6 +136,7 @@ def write_chain(folder: Path, length: int) -> Path:
         "[variables]",
         f'x = "int 0..{length}"',
         "[[edges]]",
+        'action = "on"',
         f'guard = "x < {length}"',
         "[[edges.outcomes]]",
         "probability = 0.999",
@@ -143,8 +145,7 @@ def write_chain(folder: Path, length: int) -> Path:
         "probability = 0.001",
         'updates = { x = "0" }',
         "[policy.program]",
-        "actions = []",
-        "branches = []",
+        'branches = [{ action = "on" }]',
         "[properties]",
         f'arrives = "P=? [ F x = {length} ]"',
         f'safe = "never x = {length} and x < 5"',

@@ -1,4 +1,4 @@
-"""Work that does not look at the clock is ended, inner and outer alarms apart, and the timer is given back."""
+"""Work that does not look at the clock is ended, inner and outer alarms apart; timers are given back."""
 
 from __future__ import annotations
 

@@ -56,9 +56,14 @@ def grace(seconds: float) -> float:
     return max(0.5, 0.02 * seconds) if seconds > 2 else 0.25 * seconds
 
 
-def call_in_time(budget: Budget, work: Callable[[], Result], late: Callable[[], Result]) -> Result:
-    """What `work` returns; if it has not returned soon after the deadline, it is ended and `late` answers."""
-    seconds = budget.remaining() + grace(budget.seconds)
+def call_in_time(
+    budget: Budget, work: Callable[[], Result], late: Callable[[], Result], *, strictly: bool = False
+) -> Result:
+    """What `work` returns; if it has not returned soon after the deadline, it is ended and `late` answers.
+
+    `strictly`: at the deadline, because somebody else needs the time after it.
+    """
+    seconds = budget.remaining() + (0.0 if strictly else grace(budget.seconds))
     if not (seconds < LONGEST and threading.current_thread() is threading.main_thread()):
         return work()
     alarm = Alarm(monotonic() + seconds)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -28,8 +27,9 @@ from surefoot.verdict.verdict import Certificate, Exact, PerStart, Reason, Unkno
 from surefoot.work.alarm import call_in_time
 from surefoot.work.budget import Budget
 
-EXPLORING = 0.75  # of the time
-SOLVING = 0.8  # of what is left then, for an answer as narrow as asked for; the rest is for a wider one
+EXPLORING = 0.6  # of the time
+POSING = 0.4  # of what is left then, to find out which states matter
+SOLVING = 0.75  # of what is left then, for an answer as narrow as asked for; the rest is for a wider one
 MOST_NAMED = 3  # near ties that are told
 
 
@@ -140,7 +140,7 @@ def solved(limits: Limits, problem: Problem, budget: Budget) -> Solved | Unknown
         labels=labels,
         rewards=first.rewards(),
         quantities=first.quantities(),
-        budget=replace(budget, seconds=budget.elapsed() + EXPLORING * budget.remaining()),
+        budget=budget.part(EXPLORING),
         max_states=limits.max_states,
         memory=limits.bytes(),
         until=first.decided(problem.environment) if starts is None else FALSE,
@@ -153,34 +153,38 @@ def solved(limits: Limits, problem: Problem, budget: Budget) -> Solved | Unknown
     one_side = problem.property.optimise is not None or explored.markov.is_chain
     wanted = [first] if one_side else [first, asked(problem.property, "max")]
     sides, late = [], False
-    for side in wanted:
-        what = posed(explored, side, everywhere=starts is not None)
-        budget.progress(f"solving for {what.unfolded.markov.states} states")
-        part = replace(budget, seconds=budget.elapsed() + SOLVING * budget.remaining())
+    for number, side in enumerate(wanted):
+        share = 1 / (len(wanted) - number)
+        part = budget.part(POSING * share)
         try:
-            found = call_in_time(part, partial(_solved, limits, what, part), lambda: None)
+            what = posed(explored, side, starts is not None, part.remaining)
         except Undecided as why:
-            was_cut = what.unfolded.markov.cut.any()
-            other = Reason.INCOMPLETE if was_cut else Reason.NUMERICS
-            if not part.spent():
-                return Unknown(other, str(why))
-            found = None
+            return Unknown(Reason.TIMEOUT if part.spent() else Reason.INCOMPLETE, str(why))
+        budget.progress(f"solving for {what.unfolded.markov.states} states")
+        found = None if late else _solved(limits, what, budget.part(SOLVING * share))
+        if isinstance(found, Unknown):
+            return found
         if found is None:
-            late, found = True, _enclosed(what, budget)
+            late, found = True, _enclosed(what, budget.part(0.9 * share))
         if found is None:
             return Unknown(Reason.TIMEOUT, f"the time ended after {explored.markov.states} states")
         sides.append((side, what, found))
     return Solved(explored, tuple(sides), through != FALSE, late or explored.why_cut == TIME)
 
 
-def _solved(limits: Limits, what: Posed, budget: Budget) -> Answer:
-    return solve(
-        what.unfolded.markov,
-        what.question,
-        width=limits.width,
-        exact=limits.exact,
-        seconds_left=budget.remaining,
-    )
+def _solved(limits: Limits, what: Posed, budget: Budget) -> Answer | Unknown | None:
+    """None: the time was over."""
+    markov = what.unfolded.markov
+
+    def attempt() -> Answer:
+        left = budget.remaining
+        return solve(markov, what.question, width=limits.width, exact=limits.exact, seconds_left=left)
+
+    try:
+        return call_in_time(budget, attempt, lambda: None, strictly=True)
+    except Undecided as why:
+        other = Reason.INCOMPLETE if markov.cut.any() else Reason.NUMERICS
+        return None if budget.spent() else Unknown(other, str(why))
 
 
 def _enclosed(what: Posed, budget: Budget) -> Answer | None:
@@ -212,8 +216,7 @@ def _starts(solved: Solved) -> NDArray[np.int64]:
     is_start = np.zeros(unfolded.markov.states, dtype=np.bool_)
     is_start[unfolded.markov.initial] = True
     is_start = unfolded.markov.labels.get("starts", is_start)
-    order = in_order(solved.explored.states, unfolded)
-    return order[is_start[order]]
+    return in_order(solved.explored.states, unfolded, np.flatnonzero(is_start))
 
 
 def _bounds(solved: Solved, starts: NDArray[np.int64]) -> list[tuple[End, End]]:
