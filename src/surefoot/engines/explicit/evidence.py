@@ -13,9 +13,7 @@ from surefoot.query.markov import Answer
 from surefoot.solve.markov.unfold import Unfolded
 
 
-def in_order(
-    states: States, unfolded: Unfolded, among: NDArray[np.int64] | None = None
-) -> NDArray[np.int64]:
+def in_order(states: States, unfolded: Unfolded, among: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
     """The states of the process, or those `among` them, sorted by their entries.
 
     Entries are variables, locations, then counters.

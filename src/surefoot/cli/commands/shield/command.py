@@ -75,7 +75,7 @@ def share(_: click.Context, option: click.Parameter, given: str) -> Fraction:
 @click.option("--invariant", default="", metavar="'1, x^2, x*y'",
               help="The monomials of the barriers, instead of all up to a degree.")  # fmt: skip
 @click.option("--timeout", type=float, callback=limited, default=120.0, show_default=True, metavar="SECONDS",
-              help="For the synthesis; what is found by then is certified and reported.")  # fmt: skip
+              help="For the whole run: synthesis, certificate, runs, pictures.")  # fmt: skip
 @click.option("--bound", callback=share, default="1", show_default=True, metavar="0.99",
               help="Of actions: how probable safety must stay after a permitted one.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
