@@ -24,19 +24,30 @@ from surefoot.problem.validate import validate
 from surefoot.solve import SOLVERS
 from surefoot.transform.discretise import discretise
 from surefoot.transform.ending import end_at_goal
-from surefoot.verdict.verdict import Proved, Result, Unknown, Vacuous, Verdict, Violated
+from surefoot.verdict.verdict import Proved, Reason, Result, Unknown, Vacuous, Verdict, Violated
 from surefoot.verdict.words import counted
+from surefoot.work.alarm import call_in_time
 from surefoot.work.budget import Budget
 from surefoot.work.interrupt import stop_if_interrupted
 
 PREFERRED = ("native", "milp")  # solvers that are tried unasked, in this order; but see `able`
 MANY_INPUTS = 7  # of a network: from here on the native solver splits neurons, which is fast
 MOST_EDGES = 12  # named in a note
+SHARE, MOST = 0.05, 3.0  # of the time, and seconds at most, that a search leaves for replay and certificate
 PACKAGES = ("surefoot", "numpy", "highspy", "z3-solver", "onnx")
+
+
+OBJECTING = 0.05  # of the time: for each of several engines to say whether it can take a problem
+AT_LEAST = 1.0  # seconds for that
+NOT_KNOWN = "the time ended before it was known whether it can take the problem"
 
 
 class NoEngine(Unsupported):
     """Every engine has an objection."""
+
+
+class TooLate(NoEngine):
+    """Some engine might have no objection, but finding that out takes longer than there is time."""
 
 
 def verify(
@@ -51,7 +62,8 @@ def verify(
     """Decide a problem with one engine, or with those of several (None: all) that can take it, in turns.
 
     An engine is an object with its options, or a name: then it works with the solvers tried unasked.
-    Without `certificates` a proof is the word of the solver: for searches that certify in the end.
+    Without `certificates` a proof is the word of the solver: for searches that certify in the end. The budget
+    is for all of it, evidence included: what was found late is not certified, and says so.
     """
     stop_if_interrupted()
     budget = Budget() if budget is None else one_of(Budget, fix="give Budget(seconds=60)")(budget)
@@ -60,23 +72,27 @@ def verify(
     validate(problem)
     executed, lift = discretise(problem, continuous=True)
     ending = end_at_goal(executed)
-    engines = _able(ending, engine)
+    try:
+        engines = _able(ending, engine, budget)
+    except TooLate as why:
+        return unanswered(problem, Unknown(Reason.TIMEOUT, str(why)), budget, inputs or {}, source or {})
     searching = budget.elapsed()
+    search = replace(budget, seconds=budget.seconds - min(MOST, SHARE * budget.seconds))
     vacuous = _vacuous(executed)
-    answered = take_turns(engines, ending, budget) if vacuous is None else Answered(vacuous, engines)
+    answered = take_turns(engines, ending, search) if vacuous is None else Answered(vacuous, engines)
     replaying = budget.elapsed()
 
     def checked(found: Answered) -> Evidence:
         solver = getattr(found.engines[0], "solver", found.engines[0])
         if not certificates:
-            return uncertified(executed, lift(found.verdict), solver.name)
+            return uncertified(executed, lift(found.verdict), solver.name, budget)
         return certify(executed, lift(found.verdict), solver.name, source or {}, inputs or {}, budget)
 
     evidence = checked(answered)
     others = tuple(e for e in engines if e not in answered.engines)
     if others and isinstance(answered.verdict, Violated) and isinstance(evidence.verdict, Unknown):
         told = evidence.verdict.detail  # what was found is no answer
-        answered = take_turns(others, ending, budget)
+        answered = take_turns(others, ending, search)
         evidence = checked(answered)
         evidence = replace(evidence, notes=(*evidence.notes, told))
     timings = {"search": replaying - searching, "certify": budget.elapsed() - replaying}
@@ -88,6 +104,7 @@ def verify(
         certified=evidence.certified,
         seconds=budget.elapsed() - started,
         timings=timings,
+        unchecked=evidence.unchecked,
     )
 
 
@@ -165,24 +182,32 @@ def choose(problem: Problem, engines: Iterable[Engine]) -> Engine:
     return able(problem, engines, in_order=True)[0]
 
 
-def able(problem: Problem, engines: Iterable[Engine], *, in_order: bool = False) -> tuple[Engine, ...]:
+def able(
+    problem: Problem, engines: Iterable[Engine], *, in_order: bool = False, budget: Budget | None = None
+) -> tuple[Engine, ...]:
     """Of each kind of engine the first without objection; all objections in one error if there is none.
+
+    Whoever does not say in time whether it has one is passed over: to object may mean to encode a step.
 
     Unless they are to be taken in order, the native solver waits behind the others where a state has whole
     numbers or the network few inputs: there a step is mostly a choice between cases, tried one by one.
     """
     found: dict[str, Engine] = {}
     objections = []
+    engines, budget = tuple(engines), budget or Budget()
+    share = OBJECTING if len({e.name for e in engines}) > 1 else 1.0
     waits = not in_order and _has_many_cases(problem)
     for engine in sorted(engines, key=lambda e: waits and _solver(e) == "native"):
         if engine.name not in found:
-            why = objection(engine, problem)
+            why = _objection_in_time(engine, problem, share, budget)
             if why is None:
                 found[engine.name] = engine
             else:
                 objections.append(f"{engine.name}: {why}")
     if not found:
-        raise NoEngine("no engine can take this problem (" + "; ".join(dict.fromkeys(objections)) + ")")
+        late = any(text.endswith(NOT_KNOWN) for text in objections)
+        said = "no engine can take this problem (" + "; ".join(dict.fromkeys(objections)) + ")"
+        raise TooLate(said) if late else NoEngine(said)
     return tuple(found.values())
 
 
@@ -194,6 +219,11 @@ def objection(engine: Engine, problem: Problem) -> str | None:
     return engine.objection(problem)
 
 
+def _objection_in_time(engine: Engine, problem: Problem, share: float, budget: Budget) -> str | None:
+    seconds = min(budget.remaining(), max(AT_LEAST, share * budget.seconds))
+    return call_in_time(Budget(seconds), lambda: objection(engine, problem), lambda: NOT_KNOWN)
+
+
 def _solver(engine: Engine) -> str:
     return str(getattr(getattr(engine, "solver", None), "name", ""))
 
@@ -203,10 +233,12 @@ def _has_many_cases(problem: Problem) -> bool:
     return few or not all(isinstance(v.kind, Real) for v in problem.environment.variables)
 
 
-def _able(problem: Problem, given: Engine | Sequence[Engine] | None) -> tuple[Engine, ...]:
+def _able(problem: Problem, given: Engine | Sequence[Engine] | None, budget: Budget) -> tuple[Engine, ...]:
     if given is None or isinstance(given, Sequence):
-        return able(problem, portfolio() if given is None else given)
-    if (why := objection(given, problem)) is not None:
+        return able(problem, portfolio() if given is None else given, budget=budget)
+    if (why := _objection_in_time(given, problem, 1.0, budget)) is not None:
+        if why == NOT_KNOWN:
+            raise TooLate(f"{given.name}: {why}")
         raise Unsupported(why, fix="run `surefoot engines MODEL` to see which engine can take it")
     return (given,)
 

@@ -2,14 +2,14 @@
 
 Traces are replayed, certificates are given to the independent checker. What an engine holds for its own
 reasons is proved once more, in the form that the checker derives itself; where that fails the verdict stays
-what it was, the word of a solver, and a note says what is not certified.
+what it was, the word of a solver, and a note says what is not certified. All of that is done in the time of
+the question: what could not be checked by then is kept, so that it can be checked later.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from math import isfinite
 
 from surefoot.certify.barrier.claim import about_sets
 from surefoot.certify.barrier.convergence import about_convergence
@@ -38,12 +38,14 @@ from surefoot.verdict.verdict import (
     Verdict,
     Violated,
 )
+from surefoot.work.alarm import call_in_time
 from surefoot.work.budget import Budget
 
 LEAST_SECONDS = 10.0  # for a proof, on top of so many times the time of the search
 TIMES = 4.0
 IN_REALS = "proved for exact real arithmetic only"
 LONGEST = 8  # for an argument that no engine has asked for
+TOO_LATE = "the certificate could not be checked in time"
 Beside = Proved | Violated | Holds | Unknown  # verdicts with which something else may have been found
 
 
@@ -54,6 +56,7 @@ class Evidence:
     verdict: Verdict
     certified: bool
     notes: tuple[str, ...] = ()
+    unchecked: Certificate | None = None  # for want of time
 
 
 def certify(
@@ -65,11 +68,32 @@ def certify(
     budget: Budget,
 ) -> Evidence:
     """Replay what claims a violation, check what claims a proof; without that neither is an answer."""
-    checked = _certified(problem, verdict, solver, source, inputs, budget)
+    checked = call_in_time(
+        budget,
+        lambda: _certified(problem, verdict, solver, source, inputs, budget),
+        lambda: _unchecked(verdict, solver),
+    )
     beside = verdict.artifact if isinstance(verdict, Beside) else None
     if beside is None or not isinstance(checked.verdict, Beside):
         return checked
     return replace(checked, verdict=replace(checked.verdict, artifact=beside))
+
+
+def _unchecked(verdict: Verdict, solver: str) -> Evidence:
+    """What is left of a verdict whose evidence was not looked at in time."""
+    match verdict:
+        case Violated():
+            late = "a violation was found, but it could not be replayed and certified in time"
+            return Evidence(Unknown(Reason.TIMEOUT, late), False)
+        case Proved():
+            word = _word_of(verdict, solver)
+            return Evidence(word, False, (f"not certified: {TOO_LATE}",))
+        case Exact() | PerStart():
+            return Evidence(_bare(verdict), False, (f"not certified: {TOO_LATE}", *_near_ties(verdict)))
+        case Holds(as_asked=True, argument=Argument()):
+            return Evidence(verdict, False, (f"not certified: {TOO_LATE}",))
+        case _:
+            return Evidence(verdict, False)
 
 
 def _certified(
@@ -110,8 +134,7 @@ def _certified(
         case Exact() | PerStart():
             return _values(problem, verdict, inputs, budget)
         case Holds(as_asked=True, argument=Argument("graph")):
-            more = Budget(_looking_again(budget), budget.seed, budget.progress)
-            return _checked(about_graph(problem, inputs), "proved", verdict, more)
+            return _checked(about_graph(problem, inputs), "proved", verdict, budget)
         case Holds(as_asked=True, argument=Argument("closed" | "parts", invariant=invariant, states=states)):
             return _closed(problem, verdict, invariant, states, inputs, budget)
         case Holds(as_asked=True, argument=Argument()):
@@ -137,10 +160,9 @@ def _closed(
         shown = _invariant(problem, holds, invariant, inputs, budget)
     if shown.certified or states is None:
         return shown
-    more = Budget(_looking_again(budget), budget.seed, budget.progress)
     for claimed in (about_graph(problem, inputs, states), about_graph(problem, inputs)):
-        shown = _checked(claimed, "proved", holds, more)
-        if shown.certified:
+        shown = _checked(claimed, "proved", holds, budget)
+        if shown.certified or budget.spent():
             break
     return shown
 
@@ -188,9 +210,24 @@ def _by_parts(
 
 def aided(problem: Problem, holds: Holds, aid: Aid, inputs: Mapping[str, str], budget: Budget) -> Evidence:
     """What an engine holds of the problem as it looks with an aid, proved of the problem itself."""
-    argument = holds.argument
-    if argument is None or not holds.as_asked:
+    if holds.argument is None or not holds.as_asked:
         return Evidence(holds, False)
+    argument = holds.argument
+    return call_in_time(
+        budget,
+        lambda: _proved_again(problem, holds, argument, aid, inputs, budget),
+        lambda: _unchecked(holds, holds.uncertified_by),
+    )
+
+
+def _proved_again(
+    problem: Problem,
+    holds: Holds,
+    argument: Argument,
+    aid: Aid,
+    inputs: Mapping[str, str],
+    budget: Budget,
+) -> Evidence:
     others = _other_arguments(problem.property, argument)
     never = isinstance(problem.property, Never | NeverBefore) and problem.property.steps is None
     simple = [(argument, True)] if never else []
@@ -213,14 +250,15 @@ def _values(
         return Evidence(_bare(verdict), False, (f"not certified: {why}", *_near_ties(verdict)))
     if claimed is None:
         return Evidence(verdict, False)
-    found = rejection(claimed.content, _looking_again(budget))
+    budget.progress("checking the certificate")
+    found = rejection(claimed.content, budget.remaining())
     if found is None:
         return Evidence(replace(verdict, certificate=claimed), True, _near_ties(verdict))
     if found.refused:
         rejected = f"the checker rejects the certificate: {found.why}"
         return Evidence(Unknown(Reason.NUMERICS, rejected), False)
     note = f"not certified: there is a certificate, but {found.why}"
-    return Evidence(_bare(verdict), False, (note, *_near_ties(verdict)))
+    return Evidence(_bare(verdict), False, (note, *_near_ties(verdict)), claimed)
 
 
 def _near_ties(verdict: Exact | PerStart) -> tuple[str, ...]:
@@ -240,19 +278,26 @@ def _bare(verdict: Exact | PerStart) -> Exact | PerStart:
     return PerStart(tuple(rows), None)
 
 
-def uncertified(problem: Problem, verdict: Verdict, solver: str) -> Evidence:
+def uncertified(problem: Problem, verdict: Verdict, solver: str, budget: Budget) -> Evidence:
     """Replay what claims a violation; what claims a proof stays the word of the solver, unchecked."""
     match verdict:
         case Violated():
-            return certify(problem, verdict, solver, {}, {}, Budget())
-        case Proved(Certificate("barrier" | "convergence")):
-            return Evidence(Holds(None, solver, as_asked=True), False)
-        case Proved(_, "proved"):
-            return Evidence(Holds(0, solver, as_asked=True, argument=Argument("unrolled", 0)), False)
+            return certify(problem, verdict, solver, {}, {}, budget)
         case Proved():
-            return Evidence(Unknown(Reason.NUMERICS, IN_REALS), False)
+            return Evidence(_word_of(verdict, solver), False)
         case _:
             return Evidence(verdict, False)
+
+
+def _word_of(proved: Proved, solver: str) -> Holds | Unknown:
+    """A proof as what it is without its certificate."""
+    match proved:
+        case Proved(Certificate("barrier" | "convergence")):
+            return Holds(None, solver, as_asked=True)
+        case Proved(_, "proved"):
+            return Holds(0, solver, as_asked=True, argument=Argument("unrolled", 0))
+        case _:
+            return Unknown(Reason.NUMERICS, IN_REALS)
 
 
 def _recurring(problem: Problem, trace: Trace, inputs: Mapping[str, str], budget: Budget) -> Evidence:
@@ -276,14 +321,6 @@ def _allowed(budget: Budget) -> Budget:
     """The time for a proof."""
     seconds = min(budget.remaining(), LEAST_SECONDS + TIMES * budget.elapsed())
     return Budget(seconds, budget.seed, budget.progress)
-
-
-def _looking_again(budget: Budget) -> float:
-    """The time for a checker that looks at every state: what is left, or what the search lets expect."""
-    seconds = max(budget.remaining(), LEAST_SECONDS + TIMES * budget.elapsed())
-    limit = f", for at most {seconds:.0f} s" if isfinite(seconds) else ""
-    budget.progress(f"checking the certificate{limit}")
-    return seconds
 
 
 def _about_the_start(
@@ -339,6 +376,7 @@ def proof_about_runs(
 
 def _checked(claimed: Certificate | str, arithmetic: str, otherwise: Holds, budget: Budget) -> Evidence:
     """The proof, if the checker accepts it; `otherwise` if there is none for want of words or time."""
+    unchecked: Certificate | None = None
     if isinstance(claimed, Certificate):
         budget.progress("checking the certificate")
         found = rejection(claimed.content, budget.remaining())
@@ -347,8 +385,8 @@ def _checked(claimed: Certificate | str, arithmetic: str, otherwise: Holds, budg
         if found.refused:
             why = f"the checker rejects the certificate: {found.why}"
             return Evidence(Unknown(Reason.NUMERICS, why), False)
-        claimed = f"there is a certificate, but {found.why}"
+        unchecked, claimed = claimed, f"there is a certificate, but {found.why}"
     if arithmetic != "proved":
         why = f"shown in real arithmetic only, and not certified: {claimed}"
-        return Evidence(Unknown(Reason.NUMERICS, why), False)
-    return Evidence(otherwise, False, (f"not certified: {claimed}",))
+        return Evidence(Unknown(Reason.NUMERICS, why), False, (), unchecked)
+    return Evidence(otherwise, False, (f"not certified: {claimed}",), unchecked)

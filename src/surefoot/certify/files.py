@@ -19,6 +19,8 @@ from surefoot.work.child import Died, TimedOut, borrowed
 
 _INPUT, _OUTPUT = re.compile(r"(X_\d+)@0\Z"), re.compile(r"output\[(\d+)\]@0\Z")
 
+NOT_IN_TIME = "it could not be checked in time"
+
 
 def about_files(
     content: Mapping[str, Any], source: Mapping[str, Any], inputs: Mapping[str, str]
@@ -134,11 +136,13 @@ class Rejection(NamedTuple):
 
 def rejection(content: Mapping[str, Any], seconds: float) -> Rejection | None:
     """Why the checker does not accept a certificate within that time; None if it does."""
+    if seconds <= 0:
+        return Rejection(NOT_IN_TIME, False)
     with borrowed() as worker:
         try:
             return worker.call(_rejection, content, os.getcwd(), seconds=seconds)
         except TimedOut:
-            return Rejection("it was not checked in the time that was left", False)
+            return Rejection(NOT_IN_TIME, False)
         except Died as death:
             return Rejection(f"its check ended early: {death}", False)
 

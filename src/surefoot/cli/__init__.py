@@ -12,6 +12,7 @@ import click
 
 from surefoot.cli.screen import keep_places_of_streams, open_screens, say, say_error
 from surefoot.errors import SurefootError
+from surefoot.work.alarm import Late
 
 COMMANDS = {  # name -> file in `commands/`, and what `--help` says of it
     "check": ("check", "Decide the properties of a policy in its environment."),
@@ -118,6 +119,9 @@ def carry_out_command(arguments: list[str]) -> int:
     except (click.exceptions.Abort, KeyboardInterrupt):
         say("interrupted: nothing was found yet", error=True)
         return 130
+    except Late:
+        print("unknown (timeout): the time ended while the question was read or prepared")
+        return 3
     except click.ClickException as error:
         ctx = getattr(error, "ctx", None)
         hint = f"; fix: see `{ctx.command_path} --help`" if ctx is not None else ""

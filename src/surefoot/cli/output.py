@@ -34,7 +34,6 @@ from surefoot.verdict.verdict import (
     Result,
     Unknown,
     Vacuous,
-    Verdict,
     Violated,
 )
 
@@ -79,6 +78,8 @@ def exit_code(result: Result, problem: Problem | None = None) -> int:
         case Exact(certificate=certificate) | PerStart(certificate=certificate) if limit is not None:
             answer = compare_with_threshold(limit, result.verdict)
             return 3 if answer == "met" and certificate is None else THRESHOLD_CODES[answer]
+        case Exact(stop=stop) if stop:
+            return 3
         case Proved() | Exact() | Found() | PerStart():
             return 0
         case Holds(up_to, as_asked=asked):
@@ -256,14 +257,19 @@ def write_report(results: Sequence[tuple[Problem, Result]], path: str | None, qu
         deliver_file(path, lambda: page(results), quiet)
 
 
-def write_certificate(verdict: Verdict, path: str, quiet: bool) -> None:
+def write_certificate(result: Result, path: str, quiet: bool) -> None:
     """The certificate alone, as the stand-alone checker reads it; on stderr what was done."""
+    verdict = result.verdict
     found = verdict.certificate if isinstance(verdict, Proved | Violated | Exact | PerStart) else None
+    late = found is None and result.unchecked is not None
+    found = result.unchecked if late else found
     if found is None:
         say(f"not written: {path} (there is no proof)", error=True)
-    else:
-        seen = certificate_relative_to(found.content, Path(path).parent)
-        deliver_file(path, lambda: packed_json(seen, path), quiet)
+        return
+    seen = certificate_relative_to(found.content, Path(path).parent)
+    deliver_file(path, lambda: packed_json(seen, path), quiet)
+    if late and not quiet:
+        say(f"{path} was not checked in time: `surefoot certify {path}` does it", error=True)
 
 
 def packed_json(content: Mapping[str, object], path: str) -> str | bytes:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from threading import Event, Thread
 from time import monotonic
 
+from surefoot.cli.deadline import have_answer
 from surefoot.cli.screen import Screen, rich_console, say
 from surefoot.visible import make_visible
 
@@ -16,7 +17,16 @@ EVERY_SECONDS = 10.0
 
 @contextmanager
 def progress(quiet: bool) -> Iterator[Callable[[str], None]]:
-    """A function that takes one short line about what is going on."""
+    """A function that takes one short line about what is going on; after that there is an answer."""
+    try:
+        with _teller(quiet) as tell:
+            yield tell
+    finally:
+        have_answer()
+
+
+@contextmanager
+def _teller(quiet: bool) -> Iterator[Callable[[str], None]]:
     if quiet:
         yield lambda _: None
     elif sys.stderr.isatty():

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from surefoot.work.budget import Budget
 
+TIME = "the time limit"
 MOST_PASSED = 128  # states in a row that are not stored
 
 
@@ -26,4 +27,4 @@ class Limits:
             return f"the limit of {self.max_states} states"
         if self.memory is not None and memory > self.memory:
             return f"the limit of {self.memory} bytes"
-        return "the time limit" if self.budget.spent() else ""
+        return TIME if self.budget.spent() else ""

@@ -30,6 +30,7 @@ from surefoot.solve import take_solver
 from surefoot.solve.milp import Milp
 from surefoot.solve.protocol import Solver
 from surefoot.verdict.verdict import Argument, Certificate, Holds, Proved, Reason, Unknown, Vacuous, Verdict
+from surefoot.work.alarm import Late
 from surefoot.work.budget import Budget
 
 
@@ -85,6 +86,9 @@ class Bmc:
                     case verdict:
                         return verdict
                 k += 1
+        except Late:
+            late = Unknown(Reason.TIMEOUT, f"the budget ended while k = {k} was prepared")
+            return self._partial(late, known)
         except KeyboardInterrupt:
             return self._partial(Unknown(Reason.INTERRUPTED, f"stopped while looking at k = {k}"), known)
         if doubt is not None:

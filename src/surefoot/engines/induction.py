@@ -39,6 +39,7 @@ from surefoot.solve import take_solver
 from surefoot.solve.milp import Milp
 from surefoot.solve.protocol import Ask, Solver
 from surefoot.verdict.verdict import Argument, Holds, Reason, Unknown, Verdict
+from surefoot.work.alarm import Late
 from surefoot.work.budget import Budget
 
 
@@ -113,6 +114,9 @@ class Induction:
                     how, argument = f"by induction with k = {k}", _argument(problem, left)
                     return Holds(None, self.solver.name, as_asked=True, how=how, argument=argument)
                 k += 1
+        except Late:
+            unknown = Unknown(Reason.TIMEOUT, f"the budget ended while k = {k} was prepared")
+            return self._partial(unknown, problem, known)
         except KeyboardInterrupt:
             unknown = Unknown(Reason.INTERRUPTED, f"stopped while looking at k = {k}")
             return self._partial(unknown, problem, known)

@@ -10,6 +10,9 @@ others were not. Then its turns are longer, but it waits for them: what is easy 
 
 An engine of last resort (an estimate where a computed value was not to be had) takes no turns: it begins when
 all others have given up, or have used their part of the time.
+
+A turn may last longer than it should, where an engine does not look at the clock; the whole may not: whoever
+is at work soon after its end is interrupted, and what was found out before is the answer.
 """
 
 from __future__ import annotations
@@ -21,7 +24,8 @@ from typing import TypeAlias
 from surefoot.engines.protocol import Engine
 from surefoot.errors import Unsupported
 from surefoot.problem.problem import Problem
-from surefoot.verdict.verdict import Holds, Reason, Unknown, Verdict
+from surefoot.verdict.verdict import Exact, Holds, Reason, Unknown, Verdict
+from surefoot.work.alarm import call_in_time
 from surefoot.work.budget import Budget
 
 FIRST_TURN = 1.0  # seconds
@@ -51,27 +55,34 @@ def take_turns(engines: Sequence[Engine], problem: Problem, budget: Budget) -> A
     except Unsupported as why:
         first = Answered(Unknown(Reason.INCOMPLETE, str(why)), tuple(others))
     found = first.verdict
-    if not isinstance(found, Unknown) or found.reason is Reason.INTERRUPTED or budget.spent():
+    if not (_is_cut_short(found) or isinstance(found, Unknown)) or _is_interrupted(found) or budget.spent():
         return first
-    second = _turn(last[0], problem, budget)
+    second = _turn(last[0], problem, budget, budget)
     if not isinstance(second, Unknown):
         return Answered(second, (last[0],))
+    if not isinstance(found, Unknown):
+        return first
     detail = f"{first.engines[0].name}: {found.detail}; {last[0].name}: {second.detail}"
     return Answered(Unknown(second.reason, detail), tuple(engines))
 
 
 def _in_turns(engines: Sequence[Engine], problem: Problem, budget: Budget) -> Answered:
     if len(engines) == 1:
-        return Answered(guarded(engines[0], problem, budget), tuple(engines))
+        return Answered(guarded(engines[0], problem, budget, budget), tuple(engines))
     heard: dict[int, Partial] = {}
     waiting = list(range(len(engines)))
     share = [SUITED if _suits(engine, problem) else 1 for engine in engines]
     turn, known = FIRST_TURN, Unknown(Reason.TIMEOUT, "")
+    cut: Answered | None = None
     while waiting and not budget.spent():
         for number in tuple(waiting):
             alone = len(waiting) == 1
             seconds = budget.remaining() if alone else _seconds(turn, share[number], budget)
-            verdict = _turn(engines[number], problem, Budget(seconds, budget.seed, budget.progress))
+            share_of_time = Budget(seconds, budget.seed, budget.progress)
+            verdict = _turn(engines[number], problem, share_of_time, budget)
+            if _is_cut_short(verdict):
+                cut = Answered(verdict, (engines[number],))
+                continue
             if not isinstance(verdict, Partial) or (isinstance(verdict, Holds) and verdict.as_asked):
                 return Answered(verdict, (engines[number],))
             heard[number] = verdict
@@ -81,7 +92,16 @@ def _in_turns(engines: Sequence[Engine], problem: Problem, budget: Budget) -> An
             if not isinstance(verdict, Unknown) or verdict.reason is not Reason.TIMEOUT:
                 waiting.remove(number)  # it would say the same again
         turn *= 2
-    return _together(engines, heard, known)
+    return cut or _together(engines, heard, known)
+
+
+def _is_cut_short(verdict: Verdict) -> bool:
+    """An interval that more time, or another engine, may make narrower."""
+    return isinstance(verdict, Exact) and bool(verdict.stop)
+
+
+def _is_interrupted(verdict: Verdict) -> bool:
+    return isinstance(verdict, Unknown) and verdict.reason is Reason.INTERRUPTED
 
 
 def _suits(engine: Engine, problem: Problem) -> bool:
@@ -94,17 +114,21 @@ def _seconds(turn: float, share: int, budget: Budget) -> float:
     return min(max(turn, min(turn * share, 0.5 * budget.remaining())), budget.remaining())
 
 
-def _turn(engine: Engine, problem: Problem, budget: Budget) -> Verdict:
+def _turn(engine: Engine, problem: Problem, budget: Budget, whole: Budget) -> Verdict:
     try:
-        return guarded(engine, problem, budget)
+        return guarded(engine, problem, budget, whole)
     except Unsupported as why:  # found out only while at work; another engine may still answer
         return Unknown(Reason.INCOMPLETE, str(why))
 
 
-def guarded(engine: Engine, problem: Problem, budget: Budget) -> Verdict:
-    """An engine that runs out of memory or is interrupted has not answered."""
+def guarded(engine: Engine, problem: Problem, budget: Budget, whole: Budget) -> Verdict:
+    """An engine that runs out of memory, or is interrupted by the user or the clock, has not answered."""
+
+    def late() -> Verdict:
+        return Unknown(Reason.TIMEOUT, "the time ended before it had found anything")
+
     try:
-        return engine.check(problem, budget)
+        return call_in_time(whole, lambda: engine.check(problem, budget), late)
     except MemoryError:
         return Unknown(Reason.MEMORY, "not enough memory")
     except KeyboardInterrupt:

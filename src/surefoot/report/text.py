@@ -100,8 +100,9 @@ def in_few_words(verdict: Verdict) -> str:
         case Estimated(low, high, confidence):
             ends = f"{decimal_text(low, ROUND_FLOOR, 6)}, {decimal_text(high, ROUND_CEILING, 6)}"
             return f"estimated in [{ends}] with confidence {decimal_text(confidence, ROUND_FLOOR, 6)}"
-        case Exact(low, high, certificate):
-            return interval(low, high) + ("" if certificate is not None else " (not certified)")
+        case Exact(low, high, certificate, stop):
+            cut = f", wider than asked for: {stop}" if stop else ""
+            return interval(low, high) + ("" if certificate is not None else f" (not certified{cut})")
         case Found(TippingPoint(statement)):
             return f"found {statement}"
         case Found(Invariant(condition)):

@@ -42,12 +42,14 @@ from surefoot.verdict.verdict import (
     Vacuous,
     Violated,
 )
+from surefoot.work.alarm import call_in_time
 from surefoot.work.budget import Budget
 
 LEAST_SECONDS = 2.0  # for one part
 SHARE = 4  # of the time that is left, one of so many parts goes to the next question
 BY_TABLE = "starts sorted in a table of all states"
 INTERRUPTED = "it was interrupted"
+TABLE = 0.8  # of the time; what a table cannot tell by then is asked about part by part
 SAFE = Holds(None, "predicates", as_asked=True, argument=Argument("graph", 0))
 
 
@@ -68,11 +70,14 @@ def find_safe_starts(problem: Problem, asking: Asking, parts: int = 32, by_table
 
 def _tabulated(problem: Problem, executed: Problem, asking: Asking) -> Result:
     try:
-        found = sorted_starts(end_at_goal(executed), asking.budget)
+        rest, ending = asking.rest(TABLE), end_at_goal(executed)
+        found = call_in_time(rest, lambda: sorted_starts(ending, rest), lambda: None)
     except KeyboardInterrupt:
         nothing = Unknown(Reason.INTERRUPTED, "stopped by the user before any start was decided")
         left = SafeStarts(None, (StartGroup(TRUE, nothing, False, None),), INTERRUPTED)
         return _result(problem, left, None, asking, BY_TABLE)
+    if found is None:
+        raise OutOfTime
     if not found.count:
         return asking.result(problem, Vacuous("there is no start state"), False, BY_TABLE)
     groups, stopped = [], INTERRUPTED if found.interrupted else ""

@@ -126,11 +126,15 @@ class Estimated:
 
 @dataclass(frozen=True, slots=True)
 class Exact:
-    """The value lies between these ends (None: infinite). Without a certificate it is computed only."""
+    """The value lies between these ends (None: infinite). Without a certificate it is computed only.
+
+    `stop`: why the interval is wider than was asked for.
+    """
 
     low: Fraction | None
     high: Fraction | None
     certificate: Certificate | None
+    stop: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,3 +218,4 @@ class Result:
     timings: Mapping[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     source: Mapping[str, object] = field(default_factory=dict)  # how to read the problem again
+    unchecked: Certificate | None = field(default=None, compare=False)  # not accepted: there was no time left

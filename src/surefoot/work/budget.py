@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf
 from numbers import Real
 from time import monotonic
@@ -39,6 +39,10 @@ class Budget:
 
     def remaining(self) -> float:
         return max(0.0, self.seconds - self.elapsed())
+
+    def part(self, share: float) -> Budget:
+        """The same clock, with this share of the time that is left."""
+        return replace(self, seconds=self.elapsed() + share * self.remaining())
 
     def spent(self) -> bool:
         return self.remaining() <= 0.0

@@ -14,8 +14,9 @@ from surefoot.certify.barrier.convergence import is_about_convergence
 from surefoot.certify.checker.check import check
 from surefoot.certify.checker.number import BadCertificate
 from surefoot.certify.process.claim import is_about_graph, is_about_values
+from surefoot.cli.deadline import limited
 from surefoot.cli.model import Loaded, load_source
-from surefoot.cli.output import positive, sha256
+from surefoot.cli.output import sha256
 from surefoot.cli.search_evidence import Evidence, is_about, moved, unrefuted
 from surefoot.cli.stored_json import read_json
 from surefoot.cli.unused import refuse_given
@@ -35,11 +36,11 @@ from surefoot.visible import make_visible
 @click.command()
 @click.argument("result", type=click.Path(path_type=Path), metavar="RESULT")
 @click.option("--base", type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="DIR",
-              help="Where the files that RESULT names are.  [default: its own folder, or else this one]")  # fmt: skip
+              help="Where the files that RESULT names are. Default: its own folder, or this one.")  # fmt: skip
 @click.option("--trust-python", is_flag=True, help="Run the Python model that the result names.")
 @click.option("--problem", metavar="MODEL|STUDY/PROBLEM", help="What somebody else's barriers are about.")
-@click.option("--timeout", type=float, callback=positive, default=120.0, show_default=True, metavar="SECONDS",
-              help="For somebody else's barriers.")  # fmt: skip
+@click.option("--timeout", type=float, callback=limited, metavar="SECONDS",
+              help="No default, but 120 for somebody else's barriers.")  # fmt: skip
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option("--json", "json_path", metavar="FILE|-", help="What was found of somebody else's barriers.")
 @click.option("--certificate", metavar="FILE", help="Write the proof for somebody else's barriers.")
@@ -49,7 +50,7 @@ def certify(
     base: Path | None,
     trust_python: bool,
     problem: str | None,
-    timeout: float,
+    timeout: float | None,
     seed: int,
     json_path: str | None,
     certificate: str | None,
@@ -70,8 +71,9 @@ def certify(
             raise InvalidProblem("the problem is named by --problem", fix="leave it out", where="--base")
         from surefoot.cli.commands.shield.foreign_words import certify_foreign
 
-        return certify_foreign(result, problem, timeout, seed, json_path, certificate, quiet, trust_python)
-    others = {"--timeout": "timeout", "--seed": "seed", "--json": "json_path", "--certificate": "certificate"}
+        seconds = timeout or FOREIGN
+        return certify_foreign(result, problem, seconds, seed, json_path, certificate, quiet, trust_python)
+    others = {"--seed": "seed", "--json": "json_path", "--certificate": "certificate"}
     refuse_given(others, "without --problem: it is about somebody else's barriers")
     data = read_json(result)
     if is_foreign(data):
@@ -105,6 +107,7 @@ def _folder_of(stored: StoredResult, folders: Sequence[Path]) -> Path:
     raise InvalidProblem(f"the result is about `{path}`, which is not in {where}", fix=fix)
 
 
+FOREIGN = 120.0  # seconds
 CODES = {"accepted": 0, "rejected": 1, "not certified": 3}
 
 

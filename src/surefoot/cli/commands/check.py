@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from surefoot.cli.deadline import limited
 from surefoot.cli.engine_options import (
     build_engines,
     engine_flags,
@@ -18,7 +19,7 @@ from surefoot.cli.engine_options import (
 )
 from surefoot.cli.graph_file import check_graph, splits_wanted, with_splits_tried, write_graph
 from surefoot.cli.model import load_model, model_flags, time_flags, timed
-from surefoot.cli.output import check_outputs, positive, write, write_certificate
+from surefoot.cli.output import check_outputs, write, write_certificate
 from surefoot.cli.progress import progress
 from surefoot.cli.stored_json import read_invariant
 from surefoot.cli.study_problem import names_study, of_study
@@ -45,7 +46,7 @@ from surefoot.work.budget import Budget
 @click.option(
     "--timeout",
     type=float,
-    callback=positive,
+    callback=limited,
     default=60.0,
     show_default=True,
     metavar="SECONDS",
@@ -153,7 +154,7 @@ def check(
     mark = cut_short(len(results) - 1, len(loaded.problems), "properties") if stopped and rest else ""
     mark += f"; not asked: {', '.join(rest)}" if mark else ""
     if certificate is not None:
-        write_certificate(results[0][1].verdict, certificate, quiet)
+        write_certificate(results[0][1], certificate, quiet)
     if graph is not None:
         write_graph(results[0][0], results[0][1].verdict, graph, quiet)
     return write(results, json_path, quiet, report, mark)

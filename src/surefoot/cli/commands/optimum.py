@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from decimal import ROUND_CEILING
 from fractions import Fraction
 from functools import lru_cache
@@ -13,8 +14,9 @@ from typing import Any
 
 import click
 
+from surefoot.cli.deadline import limited
 from surefoot.cli.model import load_model, model_flags
-from surefoot.cli.output import check_outputs, deliver_file, positive
+from surefoot.cli.output import check_outputs, deliver_file
 from surefoot.cli.progress import progress
 from surefoot.cli.screen import say
 from surefoot.engines.explicit.engine import Explicit
@@ -25,8 +27,9 @@ from surefoot.formats.result_json.values import INFINITE, bounds_text, rounded_o
 from surefoot.problem.property import Expected, Optimise, Probability
 from surefoot.report.text import decimal_text, interval
 from surefoot.transform.discretise import discretise
-from surefoot.verdict.verdict import Unknown
+from surefoot.verdict.verdict import Reason, Unknown
 from surefoot.verdict.words import counted
+from surefoot.work.alarm import call_in_time
 from surefoot.work.budget import Budget
 
 DIGITS = 20  # of the numbers in a table, unless they are exact
@@ -37,7 +40,7 @@ DIGITS = 20  # of the numbers in a table, unless they are exact
 @model_flags
 @click.option("--optimise", type=click.Choice(["min", "max"]), help="Default: as the property says, or max.")
 @click.option("--exact", is_flag=True, help="Compute in fractions.")
-@click.option("--timeout", type=float, callback=positive, default=60.0, show_default=True, metavar="SECONDS")
+@click.option("--timeout", type=float, callback=limited, default=60.0, show_default=True, metavar="SECONDS")
 @click.option("--json", "json_path", metavar="FILE|-", help="Write value and choice of every state.")
 @click.option("--quiet", is_flag=True, help="No progress on stderr.")
 def optimum(
@@ -54,8 +57,7 @@ def optimum(
     With a policy its own value stands beside it, and how much it misses. The table in JSON holds an optimal
     scheduler: which transition to take in which state. The bounds hold; they are not certified one by one.
     """
-    if json_path == "-":
-        raise InvalidProblem("the table is written to a file", fix="give the name of a file", where="--json")
+    budget = Budget(timeout)
     check_outputs({"--json": json_path}, [model])
     loaded = load_model(model, **wiring)
     check_outputs({"--json": json_path}, loaded.inputs)
@@ -73,7 +75,10 @@ def optimum(
     named = asked.optimise if isinstance(asked, Probability | Expected) else None
     way: Optimise = optimise or named or "max"
     with progress(quiet) as tell:
-        table = optimal_table(problem, way, Budget(timeout, progress=tell), Explicit(exact=exact))
+        budget = replace(budget, progress=tell)
+        table = call_in_time(
+            budget, lambda: optimal_table(problem, way, budget, Explicit(exact=exact)), _not_in_time
+        )
     if isinstance(table, Unknown):
         say(f"unknown ({table.reason.value}): {table.detail}")
         return 3
@@ -99,6 +104,10 @@ def _document(table: Sequence[Optimal], name: str, way: Optimise, exact: bool) -
     texts = lru_cache(maxsize=None)(bounds_text if exact else _rounded)
     rows = ",\n".join(json.dumps(_row(r, texts)) for r in table)
     return f'{head[:-1]}, "states": [\n{rows}\n]}}\n'
+
+
+def _not_in_time() -> Unknown:
+    return Unknown(Reason.TIMEOUT, "the time ended before the best choice was known in every state")
 
 
 def _rounded(low: Fraction, high: Fraction) -> tuple[str, str]:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import click
 
+from surefoot.cli.deadline import limited
 from surefoot.cli.output import (
     check_outputs,
     exit_code,
-    positive,
     sha256,
     write,
     write_certificate,
@@ -47,7 +47,7 @@ PROVERS = ("native", "milp")  # the one that writes certificates first
 )
 @click.option("--solver", type=click.Choice(list(SOLVERS)), help="Default: the first without objection.")
 @click.option("--output", metavar="NAME", help="Which output of the network, if it has several.")
-@click.option("--timeout", type=float, callback=positive, default=60.0, show_default=True, metavar="SECONDS")
+@click.option("--timeout", type=float, callback=limited, default=60.0, show_default=True, metavar="SECONDS")
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option("--json", "json_path", metavar="FILE|-", help="Write the complete result.")
 @click.option("--certificate", metavar="FILE", help="Write the certificate of a proof; .gz packs it.")
@@ -100,7 +100,7 @@ def vnnlib(
         if empty is not None:
             result = of_rounded_inputs(result, empty)
     if certificate is not None:
-        write_certificate(result.verdict, certificate, quiet)
+        write_certificate(result, certificate, quiet)
     if form == "text":
         return write([(problem, result)], json_path, quiet, report)
     write_report([(problem, result)], report, quiet)

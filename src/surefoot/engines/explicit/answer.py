@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.compile import Explored, explore
+from surefoot.compile.limits import TIME
 from surefoot.compile.tier import Tier
 from surefoot.engines.asked import Asked, asked
 from surefoot.engines.explicit.evidence import in_order, values
@@ -19,11 +20,16 @@ from surefoot.engines.explicit.runs import decide
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Never, Probability
 from surefoot.problem.term import FALSE
-from surefoot.query.markov import Answer
+from surefoot.query.markov import Answer, Until
 from surefoot.solve.markov import Undecided, solve
+from surefoot.solve.markov.enclose import enclose
 from surefoot.verdict.verdict import Certificate, Exact, PerStart, Reason, Unknown, Verdict
+from surefoot.work.alarm import call_in_time
 from surefoot.work.budget import Budget
 
+EXPLORING = 0.6  # of the time
+POSING = 0.4  # of what is left then, to find out which states matter
+SOLVING = 0.75  # of what is left then, for an answer as narrow as asked for; the rest is for a wider one
 MOST_NAMED = 3  # near ties that are told
 
 
@@ -55,6 +61,7 @@ class Solved:
     explored: Explored
     sides: tuple[tuple[Asked, Posed, Answer], ...]
     fused: bool  # some states may have been passed through
+    late: bool = False  # the time ended: bounds are wider than was asked for
 
 
 def answer(limits: Limits, problem: Problem, budget: Budget) -> Verdict:
@@ -64,10 +71,15 @@ def answer(limits: Limits, problem: Problem, budget: Budget) -> Verdict:
     found = solved(limits, problem, budget)
     if isinstance(found, Unknown):
         return found
+    if found.explored.why_cut and problem.property.starts is not None:
+        why = f"{found.explored.why_cut} ended the exploration, and there may be starts beyond"
+        return Unknown(Reason.TIMEOUT if found.late else Reason.INCOMPLETE, why)
     starts = _starts(found)
     if not len(starts):
         return Unknown(Reason.INCOMPLETE, "no reachable state is a start state")
     bounds = _bounds(found, starts)
+    if found.late:
+        return _of_part(problem.property, found, bounds)
     cut = any(what.unfolded.markov.cut.any() for _, what, _ in found.sides)
     whole = None if cut or found.fused else Certificate("process", _evidence(found))
     which, threshold = problem.property.over, problem.property.threshold
@@ -84,6 +96,19 @@ def answer(limits: Limits, problem: Problem, budget: Budget) -> Verdict:
         for i in listed(which, bounds)
     ]
     return PerStart(tuple(table), whole)
+
+
+def _of_part(wanted: Probability | Expected, found: Solved, bounds: list[tuple[End, End]]) -> Verdict:
+    """What is known when the time is over, if that is anything: one interval, no table of vague ones."""
+    states = found.explored.markov.states
+    late = f"the time ended after {states} states{'' if found.explored.why_cut else ', which are all'}"
+    single = len(bounds) == 1 and wanted.over == "values"
+    if wanted.over == "count" or (wanted.over in TABLES and not single):
+        return Unknown(Reason.TIMEOUT, late)
+    low, high = over(wanted.over, bounds)
+    if low == 0 and high == 1:
+        return Unknown(Reason.TIMEOUT, f"{late}, and the value may be anything")
+    return Exact(low, high, None, Reason.TIMEOUT.value)
 
 
 def _runs(limits: Limits, problem: Problem, budget: Budget) -> Verdict:
@@ -115,7 +140,7 @@ def solved(limits: Limits, problem: Problem, budget: Budget) -> Solved | Unknown
         labels=labels,
         rewards=first.rewards(),
         quantities=first.quantities(),
-        budget=budget,
+        budget=budget.part(EXPLORING),
         max_states=limits.max_states,
         memory=limits.bytes(),
         until=first.decided(problem.environment) if starts is None else FALSE,
@@ -127,24 +152,52 @@ def solved(limits: Limits, problem: Problem, budget: Budget) -> Solved | Unknown
         return Unknown(Reason.INCOMPLETE, why)
     one_side = problem.property.optimise is not None or explored.markov.is_chain
     wanted = [first] if one_side else [first, asked(problem.property, "max")]
-    sides = []
-    for side in wanted:
-        what = posed(explored, side, everywhere=starts is not None)
-        budget.progress(f"solving for {what.unfolded.markov.states} states")
+    sides, late = [], False
+    for number, side in enumerate(wanted):
+        share = 1 / (len(wanted) - number)
+        part = budget.part(POSING * share)
         try:
-            found = solve(
-                what.unfolded.markov,
-                what.question,
-                width=limits.width,
-                exact=limits.exact,
-                seconds_left=budget.remaining,
-            )
+            what = posed(explored, side, starts is not None, part.remaining)
         except Undecided as why:
-            was_cut = what.unfolded.markov.cut.any()
-            other = Reason.INCOMPLETE if was_cut else Reason.NUMERICS
-            return Unknown(Reason.TIMEOUT if budget.spent() else other, str(why))
+            return Unknown(Reason.TIMEOUT if part.spent() else Reason.INCOMPLETE, str(why))
+        budget.progress(f"solving for {what.unfolded.markov.states} states")
+        found = None if late else _solved(limits, what, budget.part(SOLVING * share))
+        if isinstance(found, Unknown):
+            return found
+        if found is None:
+            late, found = True, _enclosed(what, budget.part(0.9 * share))
+        if found is None:
+            return Unknown(Reason.TIMEOUT, f"the time ended after {explored.markov.states} states")
         sides.append((side, what, found))
-    return Solved(explored, tuple(sides), through != FALSE)
+    return Solved(explored, tuple(sides), through != FALSE, late or explored.why_cut == TIME)
+
+
+def _solved(limits: Limits, what: Posed, budget: Budget) -> Answer | Unknown | None:
+    """None: the time was over."""
+    markov = what.unfolded.markov
+
+    def attempt() -> Answer:
+        left = budget.remaining
+        return solve(markov, what.question, width=limits.width, exact=limits.exact, seconds_left=left)
+
+    try:
+        return call_in_time(budget, attempt, lambda: None, strictly=True)
+    except Undecided as why:
+        other = Reason.INCOMPLETE if markov.cut.any() else Reason.NUMERICS
+        return None if budget.spent() else Unknown(other, str(why))
+
+
+def _enclosed(what: Posed, budget: Budget) -> Answer | None:
+    """Bounds that hold but are not as narrow as was asked for."""
+    markov, question = what.unfolded.markov, what.question
+    if not isinstance(question, Until):
+        return None
+    found = enclose(markov, question, budget.remaining)
+    if found is None:
+        return None
+    nowhere = np.zeros(markov.states, dtype=np.bool_)
+    low, high = (side.astype(np.object_) for side in found)
+    return Answer(low, high, 1, nowhere, np.full(markov.states, -1, dtype=np.int64))
 
 
 def _evidence(solved: Solved) -> dict[str, Any]:
@@ -163,8 +216,7 @@ def _starts(solved: Solved) -> NDArray[np.int64]:
     is_start = np.zeros(unfolded.markov.states, dtype=np.bool_)
     is_start[unfolded.markov.initial] = True
     is_start = unfolded.markov.labels.get("starts", is_start)
-    order = in_order(solved.explored.states, unfolded)
-    return order[is_start[order]]
+    return in_order(solved.explored.states, unfolded, np.flatnonzero(is_start))
 
 
 def _bounds(solved: Solved, starts: NDArray[np.int64]) -> list[tuple[End, End]]:

@@ -13,15 +13,19 @@ from surefoot.query.markov import Answer
 from surefoot.solve.markov.unfold import Unfolded
 
 
-def in_order(states: States, unfolded: Unfolded) -> NDArray[np.int64]:
-    """The states of the process sorted by their entries (variables, locations, then counters)."""
-    columns = [states.column(name) for name in states.names]
+def in_order(states: States, unfolded: Unfolded, among: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
+    """The states of the process, or those `among` them, sorted by their entries.
+
+    Entries are variables, locations, then counters.
+    """
+    some = np.arange(len(unfolded.state), dtype=np.int64) if among is None else among
+    places, counts = unfolded.state[some], unfolded.counts[some]
+    columns = [states.column(name)[places] for name in states.names]
     if all(c.dtype != object for c in columns):
-        keys = [c[unfolded.state] for c in columns] + list(unfolded.counts.T)
-        return np.lexsort(keys[::-1]).astype(np.int64) if keys else np.arange(len(unfolded.state))
-    lists = [c[unfolded.state].tolist() for c in columns] + [c.tolist() for c in unfolded.counts.T]
-    rows = list(zip(*lists, strict=True))
-    return np.array(sorted(range(len(rows)), key=rows.__getitem__), dtype=np.int64)
+        keys = columns + list(counts.T)
+        return some[np.lexsort(keys[::-1])] if keys else some
+    rows = list(zip(*(c.tolist() for c in (*columns, *counts.T)), strict=True))
+    return some[sorted(range(len(rows)), key=rows.__getitem__)]
 
 
 def values(states: States, unfolded: Unfolded, answer: Answer) -> dict[str, Any]:

@@ -40,7 +40,7 @@ class Lasso:
 def _next(graph: Graph, states: Numbers) -> tuple[Numbers, Numbers]:
     """Every arrow out of these states: from where and to where."""
     arrows = slices(graph.arrows, states)
-    return np.repeat(states, np.diff(graph.arrows)[states]), graph.targets[arrows]
+    return np.repeat(states, graph.arrows[states + 1] - graph.arrows[states]), graph.targets[arrows]
 
 
 def _paths(graph: Graph, inside: Flags) -> tuple[Numbers, Numbers]:

@@ -19,7 +19,7 @@ from surefoot.problem.meaning.transition import Transition
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Optimise, Probability
 from surefoot.problem.semantics import State
-from surefoot.verdict.verdict import Unknown
+from surefoot.verdict.verdict import Reason, Unknown
 from surefoot.work.budget import Budget
 
 Row = tuple[Any, ...]  # the entries of a state
@@ -61,6 +61,8 @@ def optimal_table(
     if isinstance(found, Unknown):
         return found
     if found.explored.markov.cut.any():
+        if budget.spent():
+            return Unknown(Reason.TIMEOUT, f"the time ended after {found.explored.markov.states} states")
         raise Unsupported("the exploration ended early, so that the best choice is not known")
     (side,) = found.sides
     if side[0].steps is not None or side[0].bounds:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import lcm
+from math import inf, lcm
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +27,9 @@ class Posed:
     question: Question
 
 
-def posed(explored: Explored, wanted: Asked, everywhere: bool) -> Posed:
+def posed(
+    explored: Explored, wanted: Asked, everywhere: bool, seconds_left: Callable[[], float] = lambda: inf
+) -> Posed:
     """`everywhere`: keep all states, also those that only matter as starts."""
     markov = explored.markov
     left, right = markov.labels["left"], markov.labels["right"]
@@ -56,7 +59,7 @@ def posed(explored: Explored, wanted: Asked, everywhere: bool) -> Posed:
 
     if wanted.reward is not None:
         markov = _with_reward(explored, wanted.reward)
-    unfolded = unfold(markov, tuple(k[0] for k in kinds), closed)
+    unfolded = unfold(markov, tuple(k[0] for k in kinds), closed, seconds_left)
     gone = lost(unfolded.counts)
     goal = right[unfolded.state] & counted(unfolded.counts) & ~gone
     if wanted.reward is None:

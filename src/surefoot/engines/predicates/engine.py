@@ -42,6 +42,7 @@ from surefoot.problem.term import Term
 from surefoot.verdict.artifact import AbstractGraph, Tests
 from surefoot.verdict.verdict import Argument, Holds, Reason, Unknown, Vacuous, Verdict
 from surefoot.verdict.words import counted
+from surefoot.work.alarm import call_in_time
 from surefoot.work.budget import Budget
 
 TABULATED = 5_000_000  # states that are looked at one by one ...
@@ -96,10 +97,15 @@ class Predicates:
             return None
         if self.means == "table":
             return f"predicates makes a table of up to {self._most()} states; there are more"
+        return self._objection_of_questions(model)
+
+    def _objection_of_questions(self, model: Dynamics) -> str | None:
+        """Where it takes long to find out whether it can be asked, that is left for later."""
+        quickly, answerers = Budget(QUICKLY), self._chosen().answerers()
         try:
-            begin(model, self.asked_tests(), Budget(QUICKLY), self._chosen().answerers())
+            call_in_time(quickly, lambda: begin(model, self.asked_tests(), quickly, answerers), lambda: None)
         except OutOfTime:
-            return None  # whether it can be asked is found out when there is more time
+            return None
         except SurefootError as error:
             return str(error)
         return None

@@ -39,6 +39,7 @@ from surefoot.engines.shield.region import (
 )
 from surefoot.problem.term import Term
 from surefoot.query.polynomial import Monomial
+from surefoot.work.alarm import Late
 from surefoot.work.budget import Budget
 
 SMALLEST = Fraction(1, 64)  # of the starts: regions and parts are not made smaller
@@ -108,6 +109,8 @@ def synthesise(system: System, sought: Sought, shapes: tuple[Shape, ...], budget
     try:
         while work.open_parts:
             work.next_part()
+    except Late:
+        work.trouble = "the time is over"
     except KeyboardInterrupt:
         interrupted = True
         work.trouble = work.trouble or "it was interrupted"

@@ -23,6 +23,7 @@ from surefoot.compile.simulation import Runs
 from surefoot.engines.statistical.question import Cell, total
 from surefoot.errors import SurefootError
 from surefoot.verdict.verdict import Reason
+from surefoot.work.alarm import Late
 from surefoot.work.budget import Budget
 from surefoot.work.child import Died
 from surefoot.work.crew import Crew
@@ -91,6 +92,8 @@ class Experiment:
         """Until all questions are answered (then it is "") or it ends sooner, and why."""
         try:
             return self._run()
+        except Late:
+            return Reason.TIMEOUT.value
         except KeyboardInterrupt:
             return Reason.INTERRUPTED.value
         except Died as why:

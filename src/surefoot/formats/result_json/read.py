@@ -152,7 +152,8 @@ def _per_start(data: Mapping[str, Any], where: str) -> Verdict:
 def _exact(data: Mapping[str, Any], where: str) -> Verdict:
     certificate = None if data.get("certificate") is None else _certificate(data, where)
     if INFINITE not in (data.get("low"), data.get("high")):
-        return Exact(*_interval(data, where), certificate)
+        stop = _is_text(data.get("stop", ""), _join(where, "stop"))
+        return Exact(*_interval(data, where), certificate, stop)
     if data.get("high") != INFINITE:
         raise wrong(_join(where, "high"), f"`{INFINITE}`, like `low`")
     if data.get("low") == INFINITE:

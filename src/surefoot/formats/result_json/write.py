@@ -113,8 +113,9 @@ def _answer(verdict: Verdict) -> dict[str, Any]:
             why = {"stop": stop} if stop else {}
             middle = {} if mean is None else {"mean": exact_text(mean)}
             return {"kind": "estimated", **_interval(low, high), **evidence, **why, **middle}
-        case Exact(low, high, certificate):
-            return {"kind": "exact", **_interval(low, high), "certificate": _certificate(certificate)}
+        case Exact(low, high, certificate, stop):
+            why = {"stop": stop} if stop else {}
+            return {"kind": "exact", **_interval(low, high), "certificate": _certificate(certificate), **why}
         case Found(artifact, certificate):
             return {
                 "kind": "found",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from math import inf
 from typing import TypeAlias
 
 import numpy as np
@@ -39,8 +40,16 @@ class Unfolded:
     counts: NDArray[np.int64]
 
 
-def unfold(markov: Markov, counters: tuple[Counter, ...], closed: Closed) -> Unfolded:
-    """Everything that is reached from the start states with all counters 0; `closed(states, counts)`."""
+def unfold(
+    markov: Markov,
+    counters: tuple[Counter, ...],
+    closed: Closed,
+    seconds_left: Callable[[], float] = lambda: inf,
+) -> Unfolded:
+    """Everything that is reached from the start states with all counters 0; `closed(states, counts)`.
+
+    Without counters it is enough that nothing is left out: if the time is over all states are taken.
+    """
     sizes = [c.most + 1 for c in counters]
     total = int(np.prod(np.array([1, *sizes], dtype=object)))
     if markov.states * total > LARGEST:
@@ -49,6 +58,11 @@ def unfold(markov: Markov, counters: tuple[Counter, ...], closed: Closed) -> Unf
     frontier = markov.initial * total
     seen[frontier] = True
     while len(frontier):
+        if seconds_left() <= 0:
+            if counters:
+                raise Undecided("the time is over")
+            seen[:] = True
+            break
         states, counts = _apart(frontier, total, sizes)
         living = ~closed(states, counts)
         states, counts = states[living], counts[living]
@@ -81,8 +95,8 @@ def _after(
     """Keys of what comes next, and the choices and outcomes of the process that lead there."""
     choices = slices(markov.choices, states)
     outcomes = slices(markov.outcomes, choices)
-    which = np.repeat(np.arange(len(states)), np.diff(markov.choices)[states])
-    which = np.repeat(which, np.diff(markov.outcomes)[choices])
+    which = np.repeat(np.arange(len(states)), markov.choices[states + 1] - markov.choices[states])
+    which = np.repeat(which, markov.outcomes[choices + 1] - markov.outcomes[choices])
     code = np.zeros(len(outcomes), dtype=np.int64)
     for i, counter in enumerate(counters):
         now = np.minimum(counts[which, i] + counter.amounts[outcomes], counter.most)

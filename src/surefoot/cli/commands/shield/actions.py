@@ -23,6 +23,7 @@ from surefoot.problem.show import show, show_property
 from surefoot.run import verify
 from surefoot.verdict.verdict import Exact, Proved, Result, Violated
 from surefoot.visible import join_visible
+from surefoot.work.alarm import call_in_time
 from surefoot.work.budget import Budget
 from surefoot.work.child import processor_time
 
@@ -96,7 +97,8 @@ def shield_of_actions(
     began = processor_time()
     try:
         with progress(quiet) as tell:
-            made = make_of_actions(problem, bound, budget(tell))
+            clock = budget(tell)
+            made = call_in_time(clock, lambda: make_of_actions(problem, bound, clock), lambda: None)
     except KeyboardInterrupt:
         why = "there is no shield of a part: what may be permitted depends on all states that can be reached"
         say(f"interrupted: {why}", error=True)
@@ -105,6 +107,15 @@ def shield_of_actions(
                      "certified about": "nothing", "interrupted": True, "reason": why}  # fmt: skip
             write_facts(wanted.json, lambda: facts, quiet)
         return 130
+    if made is None:
+        why = "the time ended before there was a shield; of a part of the states there is none"
+        if wanted.json != "-":
+            say(f"unknown (timeout): {why}")
+        if wanted.json is not None:
+            facts = {"schema": 1, "kind": "actions", "problem": problem.name, "certified": False,
+                     "certified about": "nothing", "interrupted": False, "reason": why}  # fmt: skip
+            write_facts(wanted.json, lambda: facts, quiet)
+        return 3
     seconds = processor_time() - began
     write_actions(made, wanted.certificate, wanted.python, wanted.c, quiet)
     if wanted.json is not None:
@@ -237,7 +248,7 @@ def write_actions(
         return
     table = table_of(made.shield, made.promise())
     if certificate is not None and made.anybody is not None:
-        write_certificate(made.anybody.verdict, certificate, quiet)
+        write_certificate(made.anybody, certificate, quiet)
     if python_path is not None:
         deliver_file(python_path, lambda: python_actions(table), quiet)
     if c_prefix is not None:

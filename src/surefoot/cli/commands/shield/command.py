@@ -19,8 +19,9 @@ from surefoot.cli.commands.shield.campaign import Size, campaign_facts, campaign
 from surefoot.cli.commands.shield.made import Made, SetKind, Sketches, make, old_rules, shapes_for
 from surefoot.cli.commands.shield.pictures import pictured
 from surefoot.cli.commands.shield.words import facts, told
+from surefoot.cli.deadline import limited
 from surefoot.cli.model import model_flags, time_flags, timed
-from surefoot.cli.output import check_outputs, deliver_file, packed_json, positive, write_facts
+from surefoot.cli.output import check_outputs, deliver_file, packed_json, write_facts
 from surefoot.cli.progress import progress
 from surefoot.cli.screen import say
 from surefoot.cli.unused import refuse_given
@@ -29,11 +30,14 @@ from surefoot.errors import InvalidProblem
 from surefoot.problem.environment import Arithmetic, Environment
 from surefoot.report.region import document
 from surefoot.solve.sos import Squares
+from surefoot.work.alarm import call_in_time
 from surefoot.work.budget import Budget
 from surefoot.work.child import processor_time
 
 OF_CONTROLS = {"--degree": "tried", "--set": "kind", "--squares": "squares", "--runs": "runs"}
 OF_ACTIONS = {"--bound": "bound"}
+MAKING = 0.6  # of the time, if runs are simulated after it
+SIMULATIONS = 12  # at most, which share the rest
 ATTACKED = 100  # steps of a run under an adversary
 
 
@@ -71,8 +75,8 @@ def share(_: click.Context, option: click.Parameter, given: str) -> Fraction:
               help="The monomials of the program's controls, instead of 1 and all variables.")  # fmt: skip
 @click.option("--invariant", default="", metavar="'1, x^2, x*y'",
               help="The monomials of the barriers, instead of all up to a degree.")  # fmt: skip
-@click.option("--timeout", type=float, callback=positive, default=120.0, show_default=True, metavar="SECONDS",
-              help="For the synthesis; what is found by then is certified and reported.")  # fmt: skip
+@click.option("--timeout", type=float, callback=limited, default=120.0, show_default=True, metavar="SECONDS",
+              help="For the whole run: synthesis, certificate, runs, pictures.")  # fmt: skip
 @click.option("--bound", callback=share, default="1", show_default=True, metavar="0.99",
               help="Of actions: how probable safety must stay after a permitted one.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
@@ -123,6 +127,7 @@ def shield(
     Exit 0: every start is covered and the certificate accepted, 3: a part of them or nothing, 130:
     interrupted, with what was found.
     """
+    whole = Budget(timeout, seed)
     outputs = {"--certificate": certificate, "--python": python_path, "--json": json_path, "--report": report}
     outputs |= {"--c": c_prefix and f"{c_prefix}.c", "the header of --c": c_prefix and f"{c_prefix}.h"}
     if c_prefix is not None and Path(f"{c_prefix}.c").name == ".c":
@@ -155,22 +160,25 @@ def shield(
         wanted = Wanted(certificate, python_path, c_prefix, json_path)
         source = {**loaded.source, "property": name}
         return shield_of_actions(
-            problem, bound, wanted, source, loaded.inputs, lambda tell: Budget(timeout, seed, tell), quiet
+            problem, bound, wanted, source, loaded.inputs, lambda tell: replace(whole, progress=tell), quiet
         )
     for option, path in (("--python", python_path), ("--c", c_prefix)):
         if path is not None:
             _check_source_code(problem.environment, option)
     began = processor_time()
     with progress(quiet) as tell:
-        made = make(problem, shapes, Budget(timeout, seed, tell), old, sketches)
+        whole = replace(whole, progress=tell)
+        making = replace(whole, seconds=(MAKING if runs else 1.0) * timeout)
+        made = make(problem, shapes, making, old, sketches)
         seconds = processor_time() - began
         simulated = None
         if runs and not made.found.interrupted:
-            size = Size(runs, steps, seed, timeout, adversarial=runs * min(steps, ATTACKED))
-            simulated = measured(made, problem.policy, size, tell)
+            part = whole.remaining() / SIMULATIONS
+            size = Size(runs, steps, seed, part, adversarial=runs * min(steps, ATTACKED))
+            simulated = call_in_time(whole, lambda: measured(made, problem.policy, size, tell), lambda: None)
     for path, content in _files(made, certificate, python_path, c_prefix):
         deliver_file(path, content, quiet)
-    scene = None if report is None else pictured(made, report, seed, seconds, quiet)
+    scene = None if report is None else pictured(made, report, whole, seconds, quiet)
     if json_path is not None:
         source = {**loaded.source, "property": name}
         data = facts(
@@ -193,6 +201,8 @@ def shield(
         if simulated is not None:
             say(f"simulated    {runs} runs of at most {steps} steps from covered starts")
             print(campaign_text(simulated))
+        elif runs and not made.found.interrupted:
+            say("simulated    nothing: the time is over")
     if made.found.interrupted or (simulated is not None and simulated.interrupted):
         return 130
     return 0 if made.accepted and not made.found.uncovered else 3

@@ -11,6 +11,7 @@ from random import Random
 from typing import Any, Literal, TypeAlias
 
 from surefoot.certify.barrier.claim import about_sets, rules_claimed
+from surefoot.certify.checker.check import Verdict as Judgement
 from surefoot.certify.checker.check import check
 from surefoot.cli.stored_json import read_json
 from surefoot.compile.source import Example, Guard, c_source, guard_of, python_source
@@ -34,11 +35,14 @@ from surefoot.run import unanswered
 from surefoot.solve.sos import Squares
 from surefoot.transform.discretise import discretise
 from surefoot.verdict.verdict import Certificate, Proved, Reason, Result, Unknown, Verdict
+from surefoot.work.alarm import call_in_time
 from surefoot.work.budget import Budget
 from surefoot.work.interrupt import stop_if_interrupted
 
 SetKind: TypeAlias = Literal["auto", "polynomial", "polyhedron"]
 EXAMPLES = 64  # of the self-test in C
+NOT_JUDGED = Judgement(False, "the certificate could not be checked in time")
+SYNTHESIS = 0.8  # of the time; the rest is for the certificate and its check
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,33 +133,68 @@ def make(
     old: Sequence[OldRule] = (),
     sketches: Sketches = _NO_SKETCHES,
 ) -> Made:
-    """Synthesise, certify and check; without two ends for each control there is a program but no shield.
+    """Synthesise, certify and check, all in the time of the budget.
+
+    Without two ends for each control there is a program but no shield.
 
     `given`: what sets are tried, in this order.
     `old`: rules of another shield, of which as much is kept as can be. `sketches`: of new rules and sets.
     """
     stop_if_interrupted()
     executed, _ = discretise(problem, continuous=True)
-    system = system_of(executed)
+    system, whole = system_of(executed), budget
+    budget = replace(whole, seconds=SYNTHESIS * whole.seconds)
     sketch, shapes = sketches.rules(system), sketches.shapes(system, given)
-    oracle, again = oracle_of(executed, system), None
-    if old:
-        again = recheck(system, old, oracle, shapes, budget)
-        found = again.found
-    else:
-        found = synthesise(system, Sought(oracle, sketch), shapes, budget)
-        if oracle is not None and found.branches and not found.interrupted:
-            found = widened(system, found, oracle, shapes, budget)
-            if sketch is None and not found.interrupted:
-                found = further(system, found, oracle, shapes, budget)
+    nothing = Synthesis((), (system.initial,), "the time is over")
+    found, again = call_in_time(
+        budget,
+        lambda: _sought(executed, system, shapes, sketch, old, budget),
+        lambda: (nothing, None),
+    )
     if not found.branches:
         return Made(executed, system, found, False, f"no set was found: {found.trouble}", None, again)
-    bounded = all(low is not None and high is not None for _, low, high in system.controls)
-    if bounded and system.motion is not None and len(found.branches) > 1 and not found.interrupted:
-        found = with_room_between(system, found, budget)
+    several = found if len(found.branches) > 1 and not found.interrupted else None
+    if several is not None and system.motion is not None and _has_two_ends(system):
+        found = call_in_time(budget, lambda: with_room_between(system, several, budget), lambda: several)
+    protected, judged, content = call_in_time(
+        whole, lambda: _judged(executed, system, found), lambda: (executed, NOT_JUDGED, None)
+    )
+    reason = judged.claim if judged.accepted else judged.reason
+    return Made(protected, system, found, judged.accepted, reason, content, again)
+
+
+def _sought(
+    executed: Problem,
+    system: System,
+    shapes: tuple[Shape, ...],
+    sketch: tuple[Monomial, ...] | None,
+    old: Sequence[OldRule],
+    budget: Budget,
+) -> tuple[Synthesis, Rechecked | None]:
+    """Rules and their sets: as many as there was time for."""
+    oracle = oracle_of(executed, system)
+    if old:
+        again = recheck(system, old, oracle, shapes, budget)
+        return again.found, again
+    found = synthesise(system, Sought(oracle, sketch), shapes, budget)
+    if oracle is not None and found.branches and not (found.interrupted or budget.spent()):
+        found = widened(system, found, oracle, shapes, budget)
+        if sketch is None and not (found.interrupted or budget.spent()):
+            found = further(system, found, oracle, shapes, budget)
+    return found, None
+
+
+def _has_two_ends(system: System) -> bool:
+    return all(low is not None and high is not None for _, low, high in system.controls)
+
+
+def _judged(
+    executed: Problem, system: System, found: Synthesis
+) -> tuple[Problem, Judgement, dict[str, Any] | None]:
+    """The problem with its shield, or with its program, and what the checker says of it."""
     plain: Policy = program(system, found)
     ways: list[tuple[Policy, dict[str, Any]]] = [(plain, evidence(found))]
-    if bounded and system.controls:
+    if _has_two_ends(system) and system.controls:
         policy, permits = shielded(system, found, executed.policy or plain)
         ways.insert(0, (policy, evidence(found, permits)))
     if system.motion is None:
@@ -166,8 +205,7 @@ def make(
         judged = check(content)
         if judged.accepted:
             break
-    reason = judged.claim if judged.accepted else judged.reason
-    return Made(protected, system, found, judged.accepted, reason, content, again)
+    return protected, judged, content
 
 
 def old_rules(path: Path, problem: Problem) -> tuple[OldRule, ...]:

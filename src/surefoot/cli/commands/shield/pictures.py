@@ -18,6 +18,7 @@ from surefoot.run import verify
 from surefoot.studies.regions import RegionOf, RegionsOf, Shown
 from surefoot.transform.discretise import discretise, in_time
 from surefoot.verdict.verdict import Certificate, Proved, is_interrupted
+from surefoot.work.alarm import call_in_time
 from surefoot.work.budget import Budget
 
 
@@ -31,14 +32,18 @@ def made_scene(made: Made, title: str, seed: int) -> Scene:
     return scene_of(title, made.system, sets, runs, proposed, certified=made.accepted)
 
 
-def pictured(made: Made, path: str, seed: int, seconds: float, quiet: bool) -> Scene | None:
-    """Write the page; None if that was interrupted: everything else is known by then."""
+def pictured(made: Made, path: str, budget: Budget, seconds: float, quiet: bool) -> Scene | None:
+    """Write the page; None if that was interrupted, or the time is over: all else is known by then."""
     try:
-        scene = made_scene(made, made.problem.name, seed)
+        scene = call_in_time(budget, lambda: made_scene(made, made.problem.name, budget.seed), lambda: None)
     except KeyboardInterrupt:
         say(f"not written: {path} (interrupted)", error=True)
         return None
-    deliver_file(path, lambda: shield_page(made, scene, seconds), quiet)
+    if scene is None:
+        say(f"not written: {path} (the time is over)", error=True)
+        return None
+    shown = scene
+    deliver_file(path, lambda: shield_page(made, shown, seconds), quiet)
     return scene
 
 

@@ -9,6 +9,7 @@ import click
 
 from surefoot.cli.commands.check import MODEL_OPTIONS
 from surefoot.cli.commands.invariant import one_problem
+from surefoot.cli.deadline import limited
 from surefoot.cli.engine_options import (
     build_engines,
     engine_flags,
@@ -17,7 +18,7 @@ from surefoot.cli.engine_options import (
     with_predicates,
 )
 from surefoot.cli.model import model_flags
-from surefoot.cli.output import check_outputs, exit_code, positive, write
+from surefoot.cli.output import check_outputs, exit_code, write
 from surefoot.cli.progress import progress
 from surefoot.cli.unused import flag
 from surefoot.errors import InvalidProblem
@@ -34,7 +35,7 @@ from surefoot.work.budget import Budget
               help="Ask about so many parts, where the starts have to be split.")  # fmt: skip
 @model_flags
 @engine_flags
-@click.option("--timeout", type=float, callback=positive, default=60.0, show_default=True, metavar="SECONDS",
+@click.option("--timeout", type=float, callback=limited, default=60.0, show_default=True, metavar="SECONDS",
               help="For the whole search; what is known then is reported.")  # fmt: skip
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option(

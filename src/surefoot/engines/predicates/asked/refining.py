@@ -32,6 +32,7 @@ from surefoot.problem.term import Term
 from surefoot.verdict.artifact import AbstractGraph
 from surefoot.verdict.verdict import Box, ClosedSet, Holds, Reason, Trace, Unknown, Vacuous, Verdict, Violated
 from surefoot.verdict.words import counted
+from surefoot.work.alarm import Late
 from surefoot.work.budget import Budget
 
 SHARE, LONGEST = 0.1, 60.0  # of the time, for runs that are tried first
@@ -58,8 +59,8 @@ def decide(
     refining = Refining(search, budget, fixed, most)
     try:
         found = refining.searched(attacked)
-    except KeyboardInterrupt:
-        return refining.interrupted(attacked)
+    except (KeyboardInterrupt, Late) as stop:
+        return refining.interrupted(attacked, late=isinstance(stop, Late))
     if found is None:
         if not search.has_starts():
             return Vacuous("there is no start state")
@@ -105,13 +106,16 @@ class Refining:
             assert isinstance(found, Spurious)
             self._add(found)
 
-    def interrupted(self, attacked: Trace | None) -> Verdict:
+    def interrupted(self, attacked: Trace | None, *, late: bool) -> Verdict:
         """A violation that is known, or the graph of the last search that was finished."""
         graph = self.graph if hasattr(self, "graph") else None
         if attacked is not None:
             return Violated(attacked, artifact=graph)
         sizes = counted(len(graph.predicates) if graph is not None else 0, "predicate")
-        return Unknown(Reason.INTERRUPTED, f"stopped by the user with {sizes}", artifact=graph)
+        reason, what = Reason.INTERRUPTED, "stopped by the user"
+        if late:
+            reason, what = Reason.TIMEOUT, "the budget ended"
+        return Unknown(reason, f"{what} with {sizes}", artifact=graph)
 
     def _stopped(self, found: Spurious | str, unsafe: int) -> str | None:
         predicates = self.search.expansion.predicates

@@ -27,6 +27,7 @@ from surefoot.engines.predicates.tabulated.partition import (
 )
 from surefoot.engines.predicates.tabulated.table import Indices, Table
 from surefoot.problem.term import Term
+from surefoot.work.alarm import Late
 from surefoot.work.budget import Budget
 
 
@@ -73,10 +74,12 @@ def abstraction(
 def refine_until_interrupted(
     found: Abstraction, budget: Budget, most: int
 ) -> tuple[Abstraction, str | None, bool]:
-    """As `refine`, and the last abstraction that was finished; was it interrupted?"""
+    """As `refine`, and the last abstraction that was finished; was it interrupted by the user?"""
     finished = [found.copy()]
     try:
         return found, refine(found, budget, most, finished), False
+    except Late:
+        return finished[-1], "the budget ended during refinement", False
     except KeyboardInterrupt:
         return finished[-1], "refinement was interrupted", True
 

@@ -24,6 +24,7 @@ from surefoot.problem.property import Never
 from surefoot.problem.semantics import holds
 from surefoot.problem.term import TRUE, Term, conjunction, disjunction, equal
 from surefoot.verdict.verdict import Trace
+from surefoot.work.alarm import Late
 from surefoot.work.budget import Budget
 
 TABULATED = 5_000_000
@@ -114,6 +115,8 @@ def confirmed(table: Table, starts: Indices, towards: Ids, budget: Budget) -> tu
             if number % 100 == 0:
                 budget.progress(f"predicates: {number} of {len(starts)} starts replayed")
             _replayed(table, start, towards, known)
+    except Late:
+        pass
     except KeyboardInterrupt:
         interrupted = True
     return np.array([s for s in starts.tolist() if known.get(s)], dtype=np.int64), interrupted

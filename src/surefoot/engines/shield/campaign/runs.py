@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from surefoot.compile.batch import BatchGuard
 from surefoot.engines.shield.campaign.plant import Floats, Plant, Propose
+from surefoot.work.alarm import Late
 from surefoot.work.budget import Budget
 from surefoot.work.interrupt import stop_if_interrupted
 
@@ -88,6 +89,8 @@ def simulate(
                     break
             if not len(work.alive) or not work.advance(step, propose, guard, extreme):
                 break
+    except Late:
+        complete = False
     except KeyboardInterrupt:
         complete, interrupted = False, True
     return replace(work.result(steps, complete), interrupted=interrupted)

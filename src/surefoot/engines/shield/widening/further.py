@@ -25,6 +25,7 @@ from surefoot.engines.shield.widening.beside import beside
 from surefoot.engines.shield.widening.stronger import stronger
 from surefoot.engines.shield.widening.trial import Moving, Overruled, Piece, moving_of, overruled, pieces
 from surefoot.engines.shield.widening.visited import visited
+from surefoot.work.alarm import Late
 from surefoot.work.budget import Budget
 
 RUNS, FIRST_STEPS = 96, 400  # of the network behind the shield that there is
@@ -49,6 +50,8 @@ def further(
             work.push()
             if any(isinstance(shape, Polyhedron) for shape in shapes):
                 work.add()
+    except Late:
+        return replace(found, branches=work.branches)
     except KeyboardInterrupt:
         return replace(found, branches=work.branches, interrupted=True)
     return replace(found, branches=work.branches)

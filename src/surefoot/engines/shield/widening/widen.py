@@ -28,6 +28,7 @@ from surefoot.engines.shield.gains import Oracle
 from surefoot.engines.shield.synthesis import Branch, Synthesis
 from surefoot.engines.shield.widening.visited import visited
 from surefoot.query.polynomial import Polynomial
+from surefoot.work.alarm import Late
 from surefoot.work.budget import Budget
 
 Truths: TypeAlias = NDArray[np.bool_]
@@ -52,6 +53,8 @@ def widened(
             if within.spent() or not len(outside):
                 break
             branches[index] = _wider(system, branches[index], outside, shapes, within)
+    except Late:
+        return replace(found, branches=tuple(branches))
     except KeyboardInterrupt:
         return replace(found, branches=tuple(branches), interrupted=True)
     return replace(found, branches=tuple(branches))

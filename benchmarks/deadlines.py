@@ -1,0 +1,282 @@
+"""Does every command end at its deadline? A table of command x engine x model.
+
+    python -m benchmarks.deadlines [--seconds 2,5,20] [--only TEXT] [--shared FOLDER] [--json FILE]
+
+Each row is one process of `surefoot … --timeout S` on a model that is too large for that time: wall seconds
+from the start of the process to its end (reading, certification, files: all of it), its processor time with
+that of its children, and what it said. A row is late if both exceed S + max(2, S / 10) and what a process
+takes that only imports the program (measured first): on a busy machine only processor time tells. Exit 1 if
+a row is late, or ends with another code than an answer.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from threading import Timer
+from time import monotonic
+
+from benchmarks.late_models import MAKERS
+
+PATIENCE = 120.0  # seconds after the deadline, until a process is killed
+ANSWERS = (0, 1, 3)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A command; `{}` is the model, `OUT` a folder for what it writes."""
+
+    model: str
+    arguments: str
+
+    @property
+    def command(self) -> str:
+        return self.arguments.split()[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    model: str
+    arguments: str
+    seconds: float
+    wall: float
+    processor: float
+    code: int
+    said: str
+    start: float  # processor seconds of a process that only imports
+
+    @property
+    def over(self) -> float:
+        return self.wall - self.seconds
+
+    @property
+    def late(self) -> bool:
+        return min(self.wall, self.processor) > self.seconds + grace(self.seconds) + self.start
+
+
+def grace(seconds: float) -> float:
+    return max(2.0, seconds / 10)
+
+
+ROWS = (
+    *(
+        Row(model, f"check {{}} --property safe{more}")
+        for model in ("planning-88", "planning-212")
+        for more in (
+            "",
+            " --engine predicates",
+            " --engine predicates --means table",
+            " --engine predicates --means cells",
+            " --engine predicates --fixed --predicates t0>3",
+            " --engine predicates --configuration pa-milp",
+            " --engine bmc",
+            " --engine bmc --solver native",
+            " --engine bmc --solver z3",
+            " --engine induction",
+            " --engine explicit",
+            " --engine explicit --tier interpreter",
+        )
+    ),
+    Row("planning-88", "check {} --engine recurrence --property eventually(t0=8)"),
+    *(
+        Row("planning-88", f"check {{}} --property chance{more}")
+        for more in (
+            "",
+            " --engine explicit",
+            " --engine statistical --uniform",
+            " --engine predicates --bounds",
+        )
+    ),
+    *(
+        Row("grid-110", f"check {{}} {more}")
+        for more in (
+            "--property chance",
+            "--property chance --engine explicit --tier interpreter",
+            "--property chance --engine explicit --certificate OUT/c.gz --json OUT/r.json",
+            "--property effort",
+            "--property safe",
+            "--property safe --engine explicit",
+            "--property safe --engine predicates",
+            "--property chance --engine statistical --uniform --eps 0.0001",
+        )
+    ),
+    Row("grid-110", "optimum {} --property chance --json OUT/o.json"),
+    Row("grid-110", "shield {} --property safe"),
+    Row("grid-110", "shield {} --property safe --bound 0.9 --certificate OUT/c.json"),
+    Row("ridge-1100", "check {} --property chance"),
+    Row("ridge-1100", "check {} --property safe"),
+    Row("ridge-1100", "shield {} --property safe"),
+    Row("ridge-1100", "shield {} --property safe --runs 2000 --steps 5000"),
+    Row("ridge-1100", "optimum {} --property chance"),
+    Row("ridge-1100", "heatmap {} --property chance --x x --y y --svg OUT/h.svg --json OUT/h.json"),
+    Row("ridge-60", "heatmap {} --property chance --x x --y y --svg OUT/h.svg --report OUT/h.html"),
+    Row(
+        "ridge-60",
+        "heatmap {} --property chance --x x --y y --engine statistical --eps 0.001 --json OUT/h.json",
+    ),
+    Row("ridge-60", "starts {} --property safe --json OUT/s.json"),
+    Row("ridge-60", "check {} --property chance --report OUT/r.html --json OUT/r.json"),
+    *(
+        Row("chain-3000000", f"check {{}} --property {more}")
+        for more in (
+            "arrives",
+            "arrives --engine explicit --tier interpreter",
+            "arrives --engine explicit --exact",
+            "arrives --engine statistical",
+            "safe",
+            "safe --engine bmc",
+            "soon",
+            "soon --engine explicit",
+        )
+    ),
+    *(
+        Row("deep-256", f"check {{}} --property low{more}")
+        for more in (
+            "",
+            " --engine bmc",
+            " --engine bmc --solver milp",
+            " --engine induction --solver native",
+            " --engine predicates",
+            " --abstract auto",
+            " --report OUT/r.html --json OUT/r.json --certificate OUT/c.json",
+        )
+    ),
+    Row("deep-256", "check {} --property chance --engine statistical --eps 0.0001"),
+    Row("deep-256", "starts {} --property low"),
+    Row("deep-256", "invariant {} --property low --inductive s0<= 0 10"),
+    Row("deep-256", "invariant {} --property low --tighten s1<= --between 0 1"),
+    Row("wide-512", "vnnlib {}"),
+    Row("wide-512", "vnnlib {} --solver milp"),
+    Row("wide-512", "vnnlib {} --solver z3"),
+    *(
+        Row("polynomial-6", more)
+        for more in (
+            "check {}",
+            "check {} --engine barrier",
+            "check {} --engine barrier --degree 4",
+            "check {} --engine barrier --time continuous",
+            "check {} --engine bmc",
+            "shield {} --degree 2",
+            "shield {} --degree 4",
+            "shield {} --degree 2,4 --runs 1000 --steps 5000 --report OUT/r.html --json OUT/r.json",
+            "shield {} --time continuous",
+            "starts {}",
+        )
+    ),
+    *(
+        Row("automata-11", f"check {{}} --property {more}")
+        for more in (
+            "chance",
+            "chance --engine explicit --tier interpreter",
+            "safe",
+            "safe --engine bmc",
+            "safe --engine induction",
+            "safe --engine predicates",
+        )
+    ),
+    Row("automata-11", "shield {} --property never(n0=3)"),
+    Row("control", "shield control/self-driving --degree 4"),
+    Row("control", "study control --compare"),
+    Row("control", "study racetrack --compare"),
+)
+SHARED = (
+    *(
+        Row(f"jani/racetrack/racetrack_{size}.jani", f"check {{}} --property goalProbability{more}")
+        for size in ("barto_sml", "ring")
+        for more in ("", " --engine statistical --uniform --eps 0.0001")
+    ),
+    *(
+        Row(f"ainncs/problems/{name}.toml", f"{command} {{}}")
+        for name in ("acc", "airplane", "docking", "tora_relu", "unicycle")
+        for command in ("check", "starts", "shield")
+    ),
+    *(
+        Row(f"jani/plaja/{name}", "check {} --engine predicates")
+        for name in (
+            "icaps22/blocksworld/models/cost05/blocksworld_6_5.jani",
+            "icaps22/blocksworld/models/cost05/blocksworld_8_7.jani",
+        )
+    ),
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--seconds", default="2,5,20", help="the deadlines, with commas between them")
+    parser.add_argument("--only", default="", help="rows with this text")
+    parser.add_argument("--shared", type=Path, help="a folder with models of others")
+    parser.add_argument("--json", type=Path, help="write the rows, also those of earlier runs in this file")
+    given = parser.parse_args(arguments)
+    rows = [r for r in (*ROWS, *(SHARED if given.shared else ())) if given.only in f"{r.model} {r.arguments}"]
+    found: list[Timed] = []
+    start = start_up()
+    print(f"a process that only imports: {start:.1f} processor seconds")
+    print("seconds    wall    over     cpu  code  model, command: what was said")
+    with tempfile.TemporaryDirectory() as folder:
+        for seconds in map(float, given.seconds.split(",")):
+            for row in rows:
+                found.append(timed(row, seconds, Path(folder), given.shared, start))
+                print(line(found[-1]), flush=True)
+    if given.json is not None:
+        given.json.write_text(json.dumps([asdict(t) for t in found], indent=1) + "\n")
+    wrong = [t for t in found if t.late or t.code not in ANSWERS]
+    print(f"{len(found)} rows, {sum(t.late for t in found)} late, {len(wrong)} late or without an answer")
+    return 1 if wrong else 0
+
+
+def line(found: Timed) -> str:
+    mark = "LATE" if found.late else "    "
+    return (
+        f"{found.seconds:7g} {found.wall:7.1f} {found.over:7.1f} {found.processor:7.1f}  {found.code:4d}"
+        f"  {mark} {found.model}, {found.arguments}: {found.said}"
+    )
+
+
+def start_up() -> float:
+    """What importing takes, which no command can do without."""
+    code = "import surefoot.cli.commands.check, surefoot.engines.explicit.answer, surefoot.solve.native"
+    process = subprocess.Popen([sys.executable, "-c", code])
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return used.ru_utime + used.ru_stime
+
+
+def timed(row: Row, seconds: float, folder: Path, shared: Path | None, start: float) -> Timed:
+    """One process, from its start to its end."""
+    if row.model in MAKERS:
+        made = MAKERS[row.model](folder)
+        named = " ".join(map(str, made)) if isinstance(made, tuple) else str(made)
+    else:
+        named = str(shared / row.model) if shared is not None else ""
+    words = row.arguments.replace("{}", named).replace("OUT", str(folder)).split()
+    words = [w.replace("(", " ").replace(")", "") for w in words]
+    command = [sys.executable, "-m", "surefoot", *words, "--timeout", f"{seconds:g}"]
+    with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
+        began = monotonic()
+        process = subprocess.Popen(command, stdout=output, stderr=errors, start_new_session=True)
+        killer = Timer(seconds + PATIENCE, process.kill)
+        killer.start()
+        _, status, used = os.wait4(process.pid, 0)
+        wall = monotonic() - began
+        killer.cancel()
+        process.returncode = os.waitstatus_to_exitcode(status)
+        said = _first(output) or _first(errors)
+    processor = used.ru_utime + used.ru_stime
+    return Timed(row.model, row.arguments, seconds, wall, processor, process.returncode, said, start)
+
+
+def _first(stream: object) -> str:
+    stream.seek(0)  # type: ignore[attr-defined]
+    lines = [one.strip() for one in stream.read().splitlines() if one.strip()]  # type: ignore[attr-defined]
+    return lines[0][:160] if lines else ""
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,41 @@
+"""The law of deadlines on a few rows of the table: processor time, so that a busy machine does not matter."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from benchmarks.deadlines import ANSWERS, ROWS, Row, Timed, start_up, timed
+
+SECONDS = 1.0
+GRACE = 6.0  # seconds: generous, and still less than each of these took before they were given the clock
+ASKED = (
+    Row("planning-88", "check {} --property safe"),
+    Row("planning-88", "check {} --property safe --engine predicates"),
+    Row("planning-212", "check {} --property safe --engine bmc --solver native"),
+    Row("grid-110", "check {} --property chance --engine explicit"),
+    Row("grid-110", "shield {} --property safe"),
+    Row("polynomial-6", "shield {} --degree 4"),
+)
+
+
+@pytest.fixture(scope="module")
+def start() -> float:
+    return start_up()
+
+
+@pytest.mark.parametrize("row", ASKED, ids=lambda row: f"{row.model}: {row.arguments}")
+def test_a_command_ends_at_its_deadline(row: Row, start: float, tmp_path: Path) -> None:
+    assert row in ROWS
+    found = timed(row, SECONDS, tmp_path, None, start)
+    assert found.code in ANSWERS, found.said
+    assert min(found.wall, found.processor) < SECONDS + GRACE + start, found
+
+
+def test_late_rows_are_seen() -> None:
+    def row(wall: float, processor: float) -> Timed:
+        return Timed("m", "check {}", 20.0, wall, processor, 3, "", 1.0)
+
+    assert not row(22.9, 22.9).late
+    assert not row(60.0, 10.0).late  # the machine was busy
+    assert row(24.0, 23.5).late
