@@ -12,6 +12,8 @@ from enum import Enum
 from fractions import Fraction
 from typing import TypeAlias, TypeGuard
 
+from surefoot.problem.number import bounded
+
 Number: TypeAlias = int | Fraction
 Literal: TypeAlias = "bool | int | Fraction | float"
 
@@ -214,7 +216,7 @@ def divide(left: Operand, right: Operand) -> Term:
     """`left / right`; the quotient of two numbers is a number (so 1/3 is a constant)."""
     a, b = term(left), term(right)
     if is_number(a) and is_number(b) and b != Const(0):
-        return Const(Fraction(a.value) / Fraction(b.value))
+        return Const(bounded(Fraction(a.value) / Fraction(b.value)))
     return Apply(Op.DIV, (a, b))
 
 
