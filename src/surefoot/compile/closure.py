@@ -14,9 +14,9 @@ from typing import Any, TypeAlias
 
 from surefoot.compile.layout import Row
 from surefoot.errors import InvalidProblem
-from surefoot.problem.double import as_doubles
 from surefoot.problem.environment import Arithmetic, Array, Bool, Int, Kind, Real
 from surefoot.problem.meaning.evaluate import EXACT, LAZY, TABLES, Undefined, evaluate, is_real
+from surefoot.problem.number import as_doubles, bounded
 from surefoot.problem.term import Apply, Const, Op, Term, Var
 
 Closure: TypeAlias = Callable[[Row], Any]
@@ -193,7 +193,7 @@ def _difference(left: Closure, right: Closure, constant: int | None) -> Closure:
 
 
 def _product(left: Closure, right: Closure, _: int | None) -> Closure:
-    return lambda row: left(row) * right(row)
+    return lambda row: bounded(left(row) * right(row))
 
 
 def _smaller(left: Closure, right: Closure, _: int | None) -> Closure:

@@ -15,6 +15,7 @@ from typing import TypeAlias
 
 from surefoot.problem.environment import Bool, Int, Real
 from surefoot.problem.meaning.elementary import elementary
+from surefoot.problem.number import MOST_BITS, bits_of
 from surefoot.problem.term import FALSE, TRUE, Apply, Const, Op, Term, Var
 
 Scalar: TypeAlias = Bool | Int | Real
@@ -35,9 +36,19 @@ def interval(term: Term, kinds: Kinds) -> Interval:
         case Var(name):
             return _of_kind(kinds[name])
         case Apply(Op.MUL, (left, right)) if left == right:
-            return _whole_power(interval(left, kinds), 2)
+            return shortened(_whole_power(interval(left, kinds), 2))
         case Apply(op, args):
-            return INTERVAL[op](*(interval(a, kinds) for a in args))
+            return shortened(INTERVAL[op](*(interval(a, kinds) for a in args)))
+
+
+def shortened(x: Interval) -> Interval:
+    """Ends that are too long give way outwards, to zero or to an infinity."""
+    low, high = x
+    if bits_of(low) > MOST_BITS:
+        low = 0 if low > 0 else -inf
+    if bits_of(high) > MOST_BITS:
+        high = 0 if high < 0 else inf
+    return (low, high)
 
 
 def known(condition: Term, kinds: Kinds) -> Term:
@@ -71,7 +82,7 @@ def _times(a: End, b: End) -> End:
 
 
 def _add(*parts: Interval) -> Interval:
-    return reduce(lambda x, y: (_plus(x[0], y[0]), _plus(x[1], y[1])), parts)
+    return reduce(lambda x, y: shortened((_plus(x[0], y[0]), _plus(x[1], y[1]))), parts)
 
 
 def _negate(x: Interval) -> Interval:
@@ -81,7 +92,7 @@ def _negate(x: Interval) -> Interval:
 def _multiply(*parts: Interval) -> Interval:
     def two(x: Interval, y: Interval) -> Interval:
         corners = [_times(a, b) for a, b in product(x, y)]
-        return (min(corners), max(corners))
+        return shortened((min(corners), max(corners)))
 
     return reduce(two, parts)
 

@@ -197,7 +197,7 @@ class Synchronisation:
 
 class Arithmetic(Enum):
     EXACT = "exact"  # rationals
-    FLOAT64 = "float64"  # IEEE double, operations in the order written: `problem/double.py` has the rule
+    FLOAT64 = "float64"  # IEEE double, operations in the order written: `problem/number.py` has the rule
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,6 @@ from math import isfinite
 from typing import Any, TypeAlias
 
 from surefoot.errors import InvalidProblem, Unsupported
-from surefoot.problem.double import as_doubles, within_doubles
 from surefoot.problem.environment import (
     Arithmetic,
     Array,
@@ -52,6 +51,7 @@ from surefoot.problem.names import (
     location_parts,
     output_index,
 )
+from surefoot.problem.number import as_doubles, brief_number, within_doubles
 from surefoot.problem.problem import Problem
 from surefoot.problem.term import Apply, Op, Term, Var, free_names
 
@@ -169,7 +169,9 @@ def outcomes(
         for part in parts:
             likelihood *= Fraction(evaluate(part.probability, names, environment.arithmetic))
         if likelihood < 0 or likelihood > 1:
-            raise Undefined(f"probability {likelihood} in transition `{transition.describe(environment)}`")
+            raise Undefined(
+                f"probability {brief_number(likelihood)} in transition `{transition.describe(environment)}`"
+            )
         if likelihood > 0:
             after = _next_state(environment, state, transition, parts, names)
             rewards: dict[str, Any] = {}
@@ -204,8 +206,8 @@ def _next_state(
     for variable in environment.variables:
         if not conforms(after[variable.name], variable.kind, environment.arithmetic):
             raise Undefined(
-                f"`{variable.name}` becomes {after[variable.name]}, outside its kind, in transition "
-                f"`{transition.describe(environment)}`"
+                f"`{variable.name}` becomes {brief_number(after[variable.name])}, outside its kind, "
+                f"in transition `{transition.describe(environment)}`"
             )
     return after
 
@@ -257,7 +259,7 @@ def _placed(old: Any, path: tuple[int, ...], value: Any) -> Any:
     if not path:
         return value
     if not 0 <= path[0] < len(old):
-        raise Undefined(f"index {path[0]} is outside an array of {len(old)}")
+        raise Undefined(f"index {brief_number(path[0])} is outside an array of {len(old)}")
     return (*old[: path[0]], _placed(old[path[0]], path[1:], value), *old[path[0] + 1 :])
 
 
@@ -307,7 +309,7 @@ def step(problem: Problem, state: State, move: Move) -> State:
         raise NotAStep("the move chooses other values than the transition leaves open")
     for choice in free:
         if not conforms(move.chosen[choice.name], choice.kind, environment.arithmetic):
-            raise NotAStep(f"`{choice.name}` = {move.chosen[choice.name]} is outside its kind")
+            raise NotAStep(f"`{choice.name}` = {brief_number(move.chosen[choice.name])} is outside its kind")
     made = decision(problem, state)
     controls = made.controls if made else {}
     if not _assumed(environment, state, move.transition, move.chosen, controls):

@@ -18,6 +18,7 @@ from typing import TypeAlias, TypeGuard
 
 from surefoot.errors import WrongType
 from surefoot.problem.door import described, exact_number, quoted, several, text
+from surefoot.problem.number import bounded
 
 
 class Op(Enum):
@@ -277,7 +278,7 @@ def divide(left: Operand, right: Operand) -> Term:
     """`left / right`; the quotient of two numbers is a number (so 1/3 is a constant)."""
     a, b = term(left), term(right)
     if is_number(a) and is_number(b) and b != Const(0):
-        return Const(Fraction(a.value) / Fraction(b.value))
+        return Const(bounded(Fraction(a.value) / Fraction(b.value)))
     return Apply(Op.DIV, (a, b))
 
 

@@ -9,10 +9,20 @@ from typing import TYPE_CHECKING
 
 from surefoot.errors import Unsupported
 from surefoot.problem.meaning.evaluate import LARGEST_EXPONENT
+from surefoot.problem.number import bounded_power
 from surefoot.problem.show import show
 from surefoot.problem.term import FALSE, TRUE, Apply, Const, Op, Term, conjunction, disjunction, equal
 from surefoot.query.auxiliary import Auxiliaries, Value, negation, whole_part
-from surefoot.query.linear import Linear, as_term, constant, minus, not_linear, plus, scaled
+from surefoot.query.linear import (
+    Linear,
+    as_term,
+    bounded_linear,
+    constant,
+    minus,
+    not_linear,
+    scaled,
+    total_of,
+)
 
 if TYPE_CHECKING:
     from surefoot.query.lower import Lowering
@@ -27,12 +37,12 @@ def _values(lowering: Lowering, term: Apply) -> tuple[list[Linear], Term]:
 
 def _sum(lowering: Lowering, term: Apply) -> Value:
     parts, defined = _values(lowering, term)
-    return Value(reduce(plus, parts), defined)
+    return Value(total_of(parts), defined)
 
 
 def _difference(lowering: Lowering, term: Apply) -> Value:
     (left, right), defined = _values(lowering, term)
-    return Value(minus(left, right), defined)
+    return Value(bounded_linear(minus(left, right)), defined)
 
 
 def _negation(lowering: Lowering, term: Apply) -> Value:
@@ -47,9 +57,9 @@ def _product(lowering: Lowering, term: Apply) -> Value:
 
 def _times(made: Auxiliaries, left: Linear, right: Linear, term: Apply) -> Linear:
     if left.is_constant():
-        return scaled(right, left.constant)
+        return bounded_linear(scaled(right, left.constant))
     if right.is_constant():
-        return scaled(left, right.constant)
+        return bounded_linear(scaled(left, right.constant))
     few = [
         (d, other, own)
         for own, other in ((left, right), (right, left))
@@ -58,7 +68,7 @@ def _times(made: Auxiliaries, left: Linear, right: Linear, term: Apply) -> Linea
     if not few:
         raise not_linear(term)
     values, other, own = min(few, key=lambda choice: len(choice[0]))
-    return _by_value(made, own, values, [scaled(other, Fraction(k)) for k in values])
+    return _by_value(made, own, values, [bounded_linear(scaled(other, Fraction(k))) for k in values])
 
 
 def _by_value(made: Auxiliaries, own: Linear, values: Sequence[int], results: Sequence[Linear]) -> Linear:
@@ -72,7 +82,9 @@ def _quotient(lowering: Lowering, term: Apply) -> Value:
     (left, right), defined = _values(lowering, term)
     if right.is_constant():
         return (
-            Value(scaled(left, 1 / right.constant), defined) if right.constant else Value(constant(0), FALSE)
+            Value(bounded_linear(scaled(left, 1 / right.constant)), defined)
+            if right.constant
+            else Value(constant(0), FALSE)
         )
     domain = lowering.made.domain(right)
     if domain is None:
@@ -132,13 +144,13 @@ def _power(lowering: Lowering, term: Apply) -> Value:
         if domain is None or power.denominator != 1 or abs(power) > LARGEST_EXPONENT:
             raise not_linear(term)
         values = [k for k in domain if k or power > 0]
-        result = _by_value(made, base, values, [constant(Fraction(k) ** int(power)) for k in values])
+        result = _by_value(made, base, values, [constant(bounded_power(k, int(power))) for k in values])
         return Value(result, _unless_zero(defined, base, domain) if power < 0 else defined)
     domain = made.domain(exponent)
     if domain is None or not base.is_constant():
         raise not_linear(term)
     values = [k for k in domain if base.constant or k >= 0]
-    result = _by_value(made, exponent, values, [constant(base.constant**k) for k in values])
+    result = _by_value(made, exponent, values, [constant(bounded_power(base.constant, k)) for k in values])
     return Value(
         result,
         defined if len(values) == len(domain) else conjunction((defined, Const(0) <= as_term(exponent))),

@@ -5,13 +5,14 @@ A truth value counts as the number 0 or 1 where a formula needs it; terms never 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache, reduce
+from functools import lru_cache
 
 from surefoot.errors import Unsupported
 from surefoot.problem.meaning.evaluate import evaluate
+from surefoot.problem.number import bounded
 from surefoot.problem.show import show
 from surefoot.problem.term import Apply, Const, Op, Term, Var, free_names
 
@@ -53,6 +54,24 @@ def plus(left: Linear, right: Linear) -> Linear:
         total[name] = total[name] + coefficient if name in total else coefficient
     together = left.constant + right.constant if right.constant else left.constant
     return Linear(tuple((n, c) for n, c in total.items() if c), together)
+
+
+def bounded_linear(linear: Linear) -> Linear:
+    """The expression itself, unless a number in it is too long: `LongNumber`."""
+    for _, coefficient in linear.coefficients:
+        bounded(coefficient)
+    bounded(linear.constant)
+    return linear
+
+
+def total_of(parts: Sequence[Linear]) -> Linear:
+    """Their sum; how long its numbers are is looked at now and then, because that takes as long as adding."""
+    total = parts[0]
+    for number, part in enumerate(parts[1:], 1):
+        total = plus(total, part)
+        if number % 50 == 0:
+            bounded_linear(total)
+    return bounded_linear(total)
 
 
 def scaled(linear: Linear, factor: Fraction) -> Linear:
@@ -103,12 +122,12 @@ def not_linear(term: Term) -> Unsupported:
 
 
 def _sum(term: Apply) -> Linear:
-    return reduce(plus, (linearise(a) for a in term.args))
+    return total_of([linearise(a) for a in term.args])
 
 
 def _difference(term: Apply) -> Linear:
     left, right = term.args
-    return minus(linearise(left), linearise(right))
+    return bounded_linear(minus(linearise(left), linearise(right)))
 
 
 def _negation(term: Apply) -> Linear:
@@ -124,6 +143,7 @@ def _product(term: Apply) -> Linear:
             total = scaled(total, factor.constant)
         else:
             raise not_linear(term)
+        bounded_linear(total)
     return total
 
 
@@ -131,7 +151,7 @@ def _quotient(term: Apply) -> Linear:
     left, right = (linearise(a) for a in term.args)
     if not right.is_constant() or not right.constant:
         raise not_linear(term)
-    return scaled(left, 1 / right.constant)
+    return bounded_linear(scaled(left, 1 / right.constant))
 
 
 def _only_of_constants(term: Apply) -> Linear:

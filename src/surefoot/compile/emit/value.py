@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 from surefoot.compile.emit.packing import Objection
 from surefoot.problem.environment import Kind
+from surefoot.problem.number import brief_number
 from surefoot.work.machine.text import Function
 
 UNDEFINED, OVERFLOW = 1, 2  # statuses
@@ -68,7 +69,7 @@ Value: TypeAlias = Truth | Whole | Ratio | InState | Constants | Listed
 
 def literal(number: int) -> Whole:
     if abs(number) > _SAFE:
-        raise Objection(f"the constant {number} does not fit into 64 bits")
+        raise Objection(f"the constant {brief_number(number)} does not fit into 64 bits")
     return Whole(str(number), number, number)
 
 

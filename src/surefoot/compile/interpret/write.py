@@ -10,9 +10,9 @@ from typing import Any
 from surefoot.compile.closure import Closure, closure, sort_of
 from surefoot.compile.layout import Layout, Row
 from surefoot.errors import InvalidProblem
-from surefoot.problem.double import as_doubles
 from surefoot.problem.environment import Arithmetic, Array, Bool, Environment, Int, Kind, Real, Update
 from surefoot.problem.meaning.evaluate import Undefined
+from surefoot.problem.number import as_doubles, bounded, brief_number
 from surefoot.problem.semantics import conforms
 from surefoot.problem.term import Apply, Op, Term, Var
 
@@ -69,11 +69,16 @@ def _fits(
         case Bool() if sort is bool:
             return None
         case Int(None, None) if sort is int:
-            return None
+            return _is_short
         case Int(int() as low, int() as high) if sort is int:
             return lambda value: low <= value <= high
         case _:
             return partial(conforms, kind=kind, arithmetic=arithmetic)
+
+
+def _is_short(value: int) -> bool:
+    """Anything is an integer without limits; only its length is."""
+    return bounded(value) is value
 
 
 def is_simple(writes: Sequence[Write]) -> bool:
@@ -92,7 +97,7 @@ def next_simple(
     for write in writes:
         value = write.value(row)
         if write.fits is not None and not write.fits(value):
-            raise Undefined(f"`{layout.names[write.slot]}` becomes {value}, outside its kind")
+            raise Undefined(f"`{layout.names[write.slot]}` becomes {brief_number(value)}, outside its kind")
         after[write.slot] = value
     for slot, location in places:
         after[slot] = location
@@ -118,7 +123,7 @@ def next_general(
     for slot, as_floats in dict.fromkeys((w.slot, w.as_floats) for w in writes):
         arithmetic = Arithmetic.FLOAT64 if as_floats else Arithmetic.EXACT
         if not conforms(after[slot], layout.kinds[layout.names[slot]], arithmetic):
-            raise Undefined(f"`{layout.names[slot]}` becomes {after[slot]}, outside its kind")
+            raise Undefined(f"`{layout.names[slot]}` becomes {brief_number(after[slot])}, outside its kind")
     for slot, location in places:
         after[slot] = location
     return after
@@ -128,5 +133,5 @@ def _placed(old: Any, path: tuple[Any, ...], value: Any) -> Any:
     if not path:
         return value
     if not 0 <= path[0] < len(old):
-        raise Undefined(f"index {path[0]} is outside an array of {len(old)}")
+        raise Undefined(f"index {brief_number(path[0])} is outside an array of {len(old)}")
     return (*old[: path[0]], _placed(old[path[0]], path[1:], value), *old[path[0] + 1 :])

@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from surefoot.errors import Unsupported
+from surefoot.problem.number import bounded
 from surefoot.problem.show import show
 from surefoot.problem.term import Apply, Const, Op, Term, Var
 from surefoot.query.polynomial import Polynomial, constant
 
 MOST_POWER = 30
+MOST_PRODUCTS = 1_000_000  # of two monomials, to multiply two polynomials
 
 
 def polynomial_of(term: Term, names: Mapping[str, Polynomial], variables: int, rounded: bool) -> Polynomial:
@@ -27,7 +29,7 @@ def polynomial_of(term: Term, names: Mapping[str, Polynomial], variables: int, r
             case Apply(Op.ADD, parts):
                 total = of(parts[0])
                 for other in parts[1:]:
-                    total = total + of(other)
+                    total = _kept(total + of(other))
                 return total
             case Apply(Op.SUB, (left, right)):
                 return of(left) - of(right)
@@ -36,17 +38,30 @@ def polynomial_of(term: Term, names: Mapping[str, Polynomial], variables: int, r
             case Apply(Op.MUL, parts):
                 total = of(parts[0])
                 for other in parts[1:]:
-                    total = total * of(other)
+                    total = _times(total, of(other))
                 return total
             case Apply(Op.DIV, (left, Const(value))) if value:
-                return of(left).times(1 / (Fraction(float(value)) if rounded else Fraction(value)))
+                return _kept(of(left).times(1 / (Fraction(float(value)) if rounded else Fraction(value))))
             case Apply(Op.POW, (base, Const(int(exponent)))) if 0 < exponent <= MOST_POWER:
                 total = inner_base = of(base)
                 for _ in range(exponent - 1):
-                    total = total * inner_base
+                    total = _times(total, inner_base)
                 return total
             case _:
                 fix = "write it by + - * / and whole powers; a sine by its Taylor polynomial: x - x^3 / 6"
                 raise Unsupported(f"`{show(part)}` is not a polynomial", fix=fix)
 
     return of(term)
+
+
+def _times(left: Polynomial, right: Polynomial) -> Polynomial:
+    """Refused before it is multiplied out, if that takes too long."""
+    if len(left.terms) * len(right.terms) > MOST_PRODUCTS:
+        raise Unsupported("a polynomial with too many terms", fix="use smaller exponents")
+    return _kept(left * right)
+
+
+def _kept(polynomial: Polynomial) -> Polynomial:
+    for coefficient in polynomial.terms.values():
+        bounded(coefficient)
+    return polynomial

@@ -15,6 +15,7 @@ from surefoot.formats.jani.document import Node
 from surefoot.formats.jani.fold import MOST_PARTS, fold, parts
 from surefoot.problem.environment import Kind
 from surefoot.problem.meaning.elementary import elementary
+from surefoot.problem.number import LongNumber, bounded_power
 from surefoot.problem.parse.lexer import shorten
 from surefoot.problem.parse.terms import MOST_LEVELS
 from surefoot.problem.show import brief
@@ -109,7 +110,10 @@ def read_term(node: Node, scope: Scope, *wanted: Kind) -> Term:
     if wanted and not any(fits(kind, w) for w in wanted):
         what = f"`{brief(term)}` is {describe(kind)}, but {describe(unbounded(wanted[0]))} is needed"
         node.fail(what, converted(term, kind, (type(wanted[0]),)))
-    return fold(term)
+    try:
+        return fold(term)
+    except LongNumber as error:
+        node.refuse(error.what, error.fix)
 
 
 def read_constant(node: Node, scope: Scope, *wanted: Kind) -> Const:
@@ -317,8 +321,18 @@ def _logarithm(node: Node, scope: Scope, level: int) -> Term:
         node.fail("this logarithm has no value", "use positive numbers")
     if base.value == 1:
         node.fail("a logarithm to base 1 has no value", "use another base")
-    quotient = elementary("log", Fraction(of.value)) / elementary("log", Fraction(base.value))
+    below = elementary("log", Fraction(base.value))
+    if below == 0:
+        node.refuse("a logarithm to a base this near to 1", "use another base")
+    quotient = elementary("log", Fraction(of.value)) / below
     whole = round(quotient)
-    if abs(whole) < 10_000 and Fraction(base.value) ** whole == of.value:
+    if abs(whole) < 10_000 and _is_power(base.value, whole, of.value):
         return Const(whole)
     return Const(Fraction(float(quotient)))
+
+
+def _is_power(base: int | Fraction, exponent: int, value: int | Fraction) -> bool:
+    try:
+        return bounded_power(base, exponent) == value
+    except LongNumber:  # longer than any number that was read
+        return False

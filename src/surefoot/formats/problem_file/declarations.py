@@ -12,6 +12,7 @@ from surefoot.formats.problem_file.kinds import parse_kind, parse_limits
 from surefoot.formats.toml_document import Entry
 from surefoot.problem.environment import Control, Kind, Variable
 from surefoot.problem.meaning.evaluate import evaluate
+from surefoot.problem.number import LongNumber
 from surefoot.problem.term import Const
 from surefoot.problem.window import Window, window
 
@@ -87,7 +88,7 @@ def constant(entry: Entry, constants: Mapping[str, Const]) -> Const:
     term = entry.term((), constants)
     try:
         value = evaluate(term, {})
-    except InvalidProblem as error:
+    except (InvalidProblem, LongNumber) as error:
         raise error.at(entry.place()) from None
     if not isinstance(value, bool | int | Fraction):
         entry.fail("a constant has to be an exact number", "write a rational number")

@@ -9,6 +9,7 @@ from fractions import Fraction
 from surefoot.errors import InvalidProblem
 from surefoot.problem.environment import Array, Bool, Int, Kind, Law, Real
 from surefoot.problem.meaning.evaluate import evaluate
+from surefoot.problem.number import LongNumber
 from surefoot.problem.parse.lexer import Kind as Word
 from surefoot.problem.parse.lexer import Token
 from surefoot.problem.parse.terms import Reader
@@ -96,7 +97,7 @@ def _number(reader: Reader) -> Fraction:
     term = reader.term()
     try:
         value = evaluate(term, {})
-    except InvalidProblem as error:
+    except (InvalidProblem, LongNumber) as error:
         reader.fail(first, error.what, error.fix)
     if isinstance(value, bool) or not isinstance(value, int | Fraction):
         reader.fail(first, "a limit has to be an exact number", "write a rational number")

@@ -13,9 +13,9 @@ from functools import partial, reduce
 from typing import Any, TypeAlias
 
 from surefoot.errors import InvalidProblem
-from surefoot.problem.double import as_doubles, holds_doubles
 from surefoot.problem.environment import Arithmetic
 from surefoot.problem.meaning import elementary
+from surefoot.problem.number import as_doubles, bounded, bounded_power, brief_number, holds_doubles
 from surefoot.problem.term import Apply, Const, Op, Term, Var
 
 Value: TypeAlias = "bool | int | Fraction | float | tuple[Value, ...]"
@@ -102,7 +102,7 @@ def _modulo(a: Any, b: Any) -> Any:
 
 def _select(array: Any, index: Any) -> Any:
     if not isinstance(index, int) or not 0 <= index < len(array):
-        raise Undefined(f"index {index} is outside an array of {len(array)}")
+        raise Undefined(f"index {brief_number(index)} is outside an array of {len(array)}")
     return array[index]
 
 
@@ -114,7 +114,7 @@ def _elementary(name: str, x: Any) -> float:
     try:
         return float(_finite(elementary.elementary(name, Fraction(x))))
     except (ArithmeticError, ValueError):
-        raise Undefined(f"`{name}` is not defined at {x}") from None
+        raise Undefined(f"`{name}` is not defined at {brief_number(x)}") from None
 
 
 def _exact_elementary(name: str, x: Any) -> Fraction:
@@ -123,16 +123,19 @@ def _exact_elementary(name: str, x: Any) -> Fraction:
 
 def _fractional_power(base: Any, exponent: Any) -> float:
     if base < 0 or (base == 0 and exponent < 0):
-        raise Undefined(f"{base} ^ {exponent} is not defined")
-    return 0.0 if base == 0 else float(_finite(elementary.power(Fraction(base), Fraction(exponent))))
+        raise Undefined(f"{brief_number(base)} ^ {brief_number(exponent)} is not defined")
+    try:
+        return 0.0 if base == 0 else float(_finite(elementary.power(Fraction(base), Fraction(exponent))))
+    except ArithmeticError:
+        raise Undefined("overflow in `^`") from None
 
 
 def _exact_power(base: Any, exponent: Any) -> Any:
     if not isinstance(exponent, int):
         return Fraction(_fractional_power(base, exponent))
     if abs(exponent) > LARGEST_EXPONENT:
-        raise Undefined(f"exponent {exponent} is too large")
-    return Fraction(base) ** exponent
+        raise Undefined("an exponent is too large")
+    return bounded_power(base, exponent)
 
 
 def _float_power(base: Any, exponent: Any) -> Any:
@@ -150,7 +153,10 @@ def _float_power(base: Any, exponent: Any) -> Any:
 
 
 def _finite(x: Any) -> Any:
-    if isinstance(x, float) and not math.isfinite(x):
+    """A double that is a number, or an exact integer that is not too long."""
+    if not isinstance(x, float):
+        return bounded(x)
+    if not math.isfinite(x):
         raise Undefined("overflow in float64")
     return x
 
@@ -193,10 +199,10 @@ _INTEGERS = frozenset({Op.MOD, Op.SIGN, Op.FLOOR, Op.CEIL, Op.TRUNC})
 
 EXACT: dict[Op, Callable[..., Any]] = {
     **_SHARED,
-    Op.ADD: lambda *xs: reduce(lambda a, b: a + b, xs),
-    Op.SUB: lambda a, b: a - b,
-    Op.MUL: lambda *xs: reduce(lambda a, b: a * b, xs),
-    Op.DIV: lambda a, b: Fraction(a) / Fraction(b),
+    Op.ADD: lambda *xs: reduce(lambda a, b: bounded(a + b), xs),
+    Op.SUB: lambda a, b: bounded(a - b),
+    Op.MUL: lambda *xs: reduce(lambda a, b: bounded(a * b), xs),
+    Op.DIV: lambda a, b: bounded(Fraction(a) / Fraction(b)),
     Op.POW: _exact_power,
     **{op: partial(_exact_elementary, op.value) for op in _ELEMENTARY},
 }

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from surefoot.problem.double import as_doubles
 from surefoot.problem.environment import Arithmetic, Array, Environment, Kind, Real
 from surefoot.problem.meaning.evaluate import Undefined, evaluate
+from surefoot.problem.number import as_doubles
 from surefoot.problem.term import TRUE, Apply, Op, Term, Var, free_names
 
 

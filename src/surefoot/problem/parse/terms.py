@@ -10,6 +10,7 @@ from typing import NoReturn
 from surefoot.errors import InvalidProblem, WrongType, did_you_mean
 from surefoot.problem.door import described
 from surefoot.problem.names import chosen_name, is_reserved, location_name, output_name
+from surefoot.problem.number import LongNumber
 from surefoot.problem.parse.lexer import Kind, Token, fault, shorten, tokens
 from surefoot.problem.parse.number import exponent_of, read_number
 from surefoot.problem.parse.spelling import (
@@ -183,7 +184,10 @@ class Reader:
             if isinstance(part, Const):
                 bits = part.value.numerator.bit_length() + part.value.denominator.bit_length()
                 self._spend(bits // 3, sign)
-        return divide(left, right)
+        try:
+            return divide(left, right)
+        except LongNumber as error:
+            self.fail(sign, error.what, error.fix)
 
     def _series(self, left: Term, strength: int) -> Term:
         """`a and b and c`, `a or b`, `a < b`, or a chain of comparisons such as `0 <= x < 10`."""

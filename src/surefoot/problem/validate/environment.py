@@ -5,7 +5,6 @@ from __future__ import annotations
 from fractions import Fraction
 
 from surefoot.errors import InvalidProblem, did_you_mean
-from surefoot.problem.double import LARGEST_DOUBLE
 from surefoot.problem.environment import (
     Arithmetic,
     Array,
@@ -20,6 +19,7 @@ from surefoot.problem.environment import (
     Real,
     Update,
 )
+from surefoot.problem.number import LARGEST_DOUBLE
 from surefoot.problem.show import brief, show
 from surefoot.problem.term import Apply, Const, Op, Term, Var
 from surefoot.problem.validate.distribution import sum_defect

@@ -20,6 +20,7 @@ from surefoot.problem.show import brief, show
 from surefoot.problem.term import Const, Term
 from surefoot.problem.validate.head import not_the_outputs
 from surefoot.problem.validate.kinds import INT, converted, describe, joined, kind_of, unbounded
+from surefoot.problem.validate.length import check_length
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,9 @@ class Scope:
         return replace(self, reserved=reserved)
 
     def kind(self, term: Term, where: str) -> Kind:
-        return kind_of(term, {**self.reserved, **self.kinds}, where, self._unknown)
+        found = kind_of(term, {**self.reserved, **self.kinds}, where, self._unknown)
+        check_length(term, where)
+        return found
 
     def require(self, term: Term, wanted: Kind, where: str) -> None:
         """The term has to be of this kind; an integer may stand where a real number is wanted."""
