@@ -14,12 +14,13 @@ from surefoot.engines.protocol import Engine
 from surefoot.engines.turns import Answered, take_turns
 from surefoot.errors import Unsupported, WrongType, did_you_mean
 from surefoot.problem.door import described, one_of
-from surefoot.problem.environment import Real
+from surefoot.problem.environment import Arithmetic, Environment, Real
 from surefoot.problem.meaning.inference import contains_float32
+from surefoot.problem.names import location_parts
 from surefoot.problem.policy import Choose, NeuralPolicy, OraclePolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Expected, Never, NeverBefore, Probability, Recurs, Within
-from surefoot.problem.term import Apply, Const, Op, Term
+from surefoot.problem.term import Apply, Const, Op, Term, Var
 from surefoot.problem.validate import validate
 from surefoot.solve import SOLVERS
 from surefoot.transform.discretise import discretise
@@ -34,6 +35,10 @@ PREFERRED = ("native", "milp")  # solvers that are tried unasked, in this order;
 MANY_INPUTS = 7  # of a network: from here on the native solver splits neurons, which is fast
 MOST_EDGES = 12  # named in a note
 SHARE, MOST = 0.05, 3.0  # of the time, and seconds at most, that a search leaves for replay and certificate
+_LOGICAL = frozenset({Op.LT, Op.LE, Op.EQ, Op.NOT, Op.AND, Op.OR, Op.IMPLIES, Op.ITE})
+_TOTAL = frozenset(
+    {Op.ADD, Op.SUB, Op.NEG, Op.MUL, Op.MIN, Op.MAX, Op.ABS, Op.SIGN, Op.FLOOR, Op.CEIL, Op.TRUNC}
+)
 PACKAGES = ("surefoot", "numpy", "highspy", "z3-solver", "onnx")
 
 
@@ -245,10 +250,12 @@ def _able(problem: Problem, given: Engine | Sequence[Engine] | None, budget: Bud
 
 def _vacuous(problem: Problem) -> Vacuous | None:
     """Reasons that no solver sees: a condition that nothing can meet, a float32 kind without any value."""
+    environment = problem.environment
     match problem.property:
-        case Never(bad) | NeverBefore(bad) if settled(bad) is False:
+        case Never(bad) | NeverBefore(bad) if settled(bad, environment) is False:
             return Vacuous("the condition of the property is false in every state")
-        case Within(good) | Eventually(good) | Recurs(good) if settled(good) is True:
+        case Within(good, _, 0) | Eventually(good) | Recurs(good) if settled(good, environment) is True:
+            # Not `Within` a later state: a run that ends before it violates the property whatever is good.
             return Vacuous("the condition of the property is true in every state")
     for variable in problem.environment.variables:
         match variable.kind:
@@ -258,31 +265,49 @@ def _vacuous(problem: Problem) -> Vacuous | None:
     return None
 
 
-def settled(condition: Term) -> bool | None:
-    """The value of a condition that has the same one everywhere, as far as its form shows."""
+def settled(condition: Term, environment: Environment) -> bool | None:
+    """The value of a condition that has the same one everywhere, as far as its form shows.
+
+    Everywhere: also no state may be without a value, as `x / x = x / x` is where x is 0.
+    """
     match condition:
         case Const(bool() as value):
             return value
-        case Apply(Op.LE | Op.EQ, (left, right)) if left == right:
-            return True
-        case Apply(Op.LT, (left, right)) if left == right:
-            return False
+        case Apply(Op.LE | Op.EQ | Op.LT as op, (left, right)) if left == right:
+            return op is not Op.LT if _is_total(left, environment) else None
         case Apply(Op.NOT, (inner,)):
-            opposite = settled(inner)
+            opposite = settled(inner, environment)
             return None if opposite is None else not opposite
-        case Apply(Op.AND, parts):
-            return _combined([settled(p) for p in parts], False)
-        case Apply(Op.OR, parts):
-            return _combined([settled(p) for p in parts], True)
+        case Apply(Op.AND | Op.OR as op, parts):
+            return _combined(parts, op is Op.OR, environment)
         case _:
             return None
 
 
-def _combined(values: list[bool | None], deciding: bool) -> bool | None:
-    """One deciding value is enough; the other one must hold of all parts."""
-    if deciding in values:
-        return deciding
-    return None if None in values else not deciding
+def _combined(parts: tuple[Term, ...], deciding: bool, environment: Environment) -> bool | None:
+    """One deciding part is enough, if those before it have a value; the other value must hold of all parts."""
+    others = True
+    for part in parts:
+        value = settled(part, environment)
+        if value is deciding:
+            return deciding
+        if value is None and not _is_total(part, environment):
+            return None
+        others = others and value is not None
+    return not deciding if others else None
+
+
+def _is_total(term: Term, environment: Environment) -> bool:
+    """Has the term a value in every state? What a policy decides may have none, and floats may overflow."""
+    own = {v.name for v in environment.variables}
+    match term:
+        case Const():
+            return True
+        case Var(name):
+            return name in own or location_parts(name) is not None
+        case Apply(op, parts):
+            defined = op in _LOGICAL or (op in _TOTAL and environment.arithmetic is Arithmetic.EXACT)
+            return defined and all(_is_total(p, environment) for p in parts)
 
 
 def notes(problem: Problem) -> tuple[str, ...]:

@@ -112,7 +112,7 @@ def check_state(problem: Problem, asked: Asked, state: State, conditions: list[T
     assert fails is not well_defined(problem, state), state
     if fails:
         return
-    assert (asked(here, encoded.ended(0)) is not None) is not bool(semantics.transitions(problem, state))
+    assert (asked(here, encoded.ended(0)) is not None) is semantics.may_end(problem, state)
     for condition in conditions:
         try:
             expected = semantics.holds(problem, state, condition)

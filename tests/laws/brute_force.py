@@ -30,7 +30,7 @@ def truth(problem: Problem, limit: int = MOST) -> str:
             return verdict(graph.meets(bad, steps), graph)
         case Never(bad):
             reached = graph.explore(graph.starts(), lambda _: True)
-            return verdict(any(graph.is_good(bad, s) for s in reached), graph)
+            return verdict(any(graph.is_bad(bad, s) for s in reached), graph)
         case Eventually(good):
             quiet = graph.explore(graph.starts(), lambda s: not graph.is_good(good, s))
             return verdict(any(map(graph.ended, quiet)) or graph.has_cycle(quiet), graph)
@@ -108,6 +108,13 @@ class Graph:
             self.unclear = True
             return True  # nothing follows from it but doubt
 
+    def is_bad(self, bad: Term, state: State) -> bool:
+        try:
+            return holds(self.problem, state, bad)
+        except Undefined:
+            self.unclear = True
+            return False
+
     def explore(self, starts: list[State], passes: Callable[[State], bool]) -> list[State]:
         """Everything that can be reached through states that pass."""
         found: dict[Hashable, State] = {}
@@ -135,7 +142,7 @@ class Graph:
         """Is there a run of at most so many steps to a bad state?"""
         here = {key(s): s for s in self.starts()}
         for number in range(steps + 1):
-            if any(self.is_good(bad, s) for s in here.values()):
+            if any(self.is_bad(bad, s) for s in here.values()):
                 return True
             if number < steps:
                 here = {key(n): n for s in here.values() for n in self.after(s)}

@@ -117,6 +117,8 @@ def decider(draw: Random, labels: tuple[str, ...]) -> Policy:
     if draw.random() < 0.4:
         layers = [(weights(2, 2), [draw.randint(-1, 1), 0]), (weights(len(labels), 2), biases)]
     choose = draw.choice((Choose.ARGMAX, Choose.ARGMAX_APPLICABLE))
+    if Random(str(biases)).random() < 0.15:
+        choose = Choose.SAMPLE
     return NeuralPolicy(dense(layers), (X, Y), labels, choose)
 
 

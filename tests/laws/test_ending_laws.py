@@ -75,7 +75,9 @@ def telling(choose: Choose, around: str, kind: str) -> list[tuple[Table, Asked]]
     """A table that depends on ties or draws, or else one that is violated anyway; and one that is not."""
     found = [(table, asked[kind]) for table, asked in (drawn(choose, around, n) for n in range(60))]
     depends = [pair for pair in found if is_telling(*pair)]
-    plain = [[p for p in found if p not in depends and is_violated(*p, ties=True) is v] for v in (True, False)]
+    plain = [
+        [p for p in found if p not in depends and is_violated(*p, ties=True) is v] for v in (True, False)
+    ]
     return (depends or plain[0])[:1] + plain[1][:1]
 
 
@@ -181,6 +183,7 @@ def test_a_claim_about_the_graph_is_accepted_exactly_if_no_tie_violates(choose: 
 
 
 # Run by run.
+
 
 def condition(asked: Asked) -> Term:
     found = asked.property()

@@ -116,6 +116,8 @@ def asked(text: str) -> Problem:
         policy(ProgramPolicy((Branch(TRUE, (t("x"), t("speed"))),)), CONTROLLED),
         policy(ShieldedPolicy(POLICY, t("x < 3 or chosen(stay)"), ProgramPolicy((Branch(TRUE, "stay"),)))),
         policy(ShieldedPolicy(VALUES, t("force < 1"), VALUES), CONTROLLED),
+        policy(ShieldedPolicy(replace(POLICY, choose=Choose.SAMPLE), t("x < 3"), POLICY)),
+        policy(ShieldedPolicy(POLICY, t("chosen(go)"), replace(POLICY, choose=Choose.SAMPLE))),
         policy(NeuralPolicy(NETWORK, (t("x"), t("speed")), EdgesOf("main", (1, 0)))),
         policy(OraclePolicy("dice", lambda _: "go", ("go",))),
         *(policy(replace(POLICY, network=SOFTMAX, choose=c)) for c in Choose if c is not Choose.VALUE),
@@ -223,6 +225,8 @@ DEFECTS = [
     # networks whose last softmax or argmax was left out
     (policy(replace(VALUES, network=SOFTMAX), CONTROLLED), f"policy.choose: the network ends in a softmax, {NOT_READ} logits"),
     (policy(replace(VALUES, network=ARGMAX), CONTROLLED), f"policy.choose: the network ends in an argmax, {NOT_READ} 'a b'"),
+    (policy(ShieldedPolicy(replace(POLICY, choose=Choose.SAMPLE), t("chosen(go)"), POLICY)), "policy.permits: a shield that looks at the proposed action needs a policy that proposes one, and this draws; fix: choose by argmax, or permit by what is known of the state alone"),
+    (policy(ShieldedPolicy(ProgramPolicy((Branch(TRUE, replace(POLICY, choose=Choose.SAMPLE)),)), t("not chosen(go)"), POLICY)), "policy.permits: a shield that looks at the proposed action needs a policy that proposes one, and this draws; fix: choose by argmax, or permit by what is known of the state alone"),
     (policy(ShieldedPolicy(VALUES, TRUE, replace(VALUES, network=SOFTMAX)), CONTROLLED), f"policy.fallback.choose: the network ends in a softmax, {NOT_READ} logits"),
     (policy(replace(VALUES, network=replace(SOFTMAX, scores="")), CONTROLLED), "policy.choose: the network ends in a softmax, which is not read as part of it; fix: export it without the softmax"),
     (policy(replace(VALUES, network=replace(SOFTMAX, scores="l" * 201)), CONTROLLED), f"policy.choose: the network ends in a softmax, {NOT_READ} NAME"),

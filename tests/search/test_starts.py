@@ -16,14 +16,17 @@ from surefoot.engines.predicates import Predicates
 from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
 from surefoot.problem.meaning.evaluate import evaluate
 from surefoot.problem.meaning.simulate import initial_states
+from surefoot.problem.network import dense
+from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.problem.semantics import State
-from surefoot.problem.term import FALSE, Term, Var, conjunction, equal
+from surefoot.problem.term import FALSE, Const, Term, Var, conjunction, equal
+from surefoot.run import verify
 from surefoot.search import Asking
 from surefoot.search.starts import find_safe_starts
 from surefoot.verdict.artifact import SafeStarts
-from surefoot.verdict.verdict import Found, Holds, Proved, Vacuous, Violated
+from surefoot.verdict.verdict import Found, Holds, Proved, Unknown, Vacuous, Violated
 from surefoot.work.budget import Budget
 
 
@@ -130,3 +133,43 @@ def test_a_spent_budget_leaves_starts_open() -> None:
     assert found.count == 10
     assert found.counted("unknown") == 10
     assert found.stopped
+
+
+def on_a_tie(choose: Choose, first: Term, second: Term) -> Problem:
+    """Both outputs are always equal: `a` makes of x the first number, `b` the second."""
+    x = Var("x")
+    edges = tuple(
+        Edge("here", label, x < 3, outcomes=(Outcome(updates=(Update(x, value),), target="here"),))
+        for label, value in (("a", first), ("b", second))
+    )
+    world = Environment(
+        "tie", (Variable("x", Int(0, 4)),), x <= 3, (Component("c", edges, ("here",), ("here",)),)
+    )
+    indifferent = NeuralPolicy(dense([([[0], [0]], [0, 0])]), (x,), ("a", "b"), choose)
+    return Problem("tie", world, indifferent, Never(equal(x, 4)))
+
+
+@pytest.mark.parametrize("choose", [Choose.ARGMAX, Choose.ARGMAX_APPLICABLE, Choose.SAMPLE])
+@pytest.mark.parametrize("by_table", [True, False])
+def test_on_ties_starts_and_check_give_the_same_answer(choose: Choose, by_table: bool) -> None:
+    """The reference picks the first of equal outputs: a run of it refutes, what others do is open."""
+    x = Var("x")
+    for first, second in ((Const(4), x), (x, Const(4)), (x + 1, Const(4)), (x + 1, Const(3))):
+        problem = on_a_tie(choose, first, second)
+        found = sorted_by(problem, Asking(Predicates(), Budget(60)), 40, by_table)
+        for state in initial_states(problem.environment, 1000):
+            answers = {g.answer for g in found.groups if evaluate(g.condition, state)}
+            checked = verify(only(problem, state), Predicates(), Budget(60)).verdict
+            expected = {Violated: "refuted", Proved: "proved", Unknown: "unknown"}[type(checked)]
+            assert answers == {expected}, (state, first, second)
+
+
+def test_a_start_is_refuted_that_is_bad_only_by_the_way_of_the_reference() -> None:
+    """A tie makes every state one in which `b` may be chosen; in the reference it is `a`."""
+    x = Var("x")
+    problem = replace(
+        on_a_tie(Choose.ARGMAX, x + 1, x), property=Never(Var("chosen(a)") & equal(x, 2) | Var("chosen(b)"))
+    )
+    found = sorted_by(problem, Asking(Predicates(), Budget(60)))
+    assert {v for v in range(4) for g in found.of("refuted") if evaluate(g.condition, {"x": v})} == {0, 1, 2}
+    assert compare(problem, found) == 4

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from surefoot.compile.closure import UNDEFINED, Closure, closure
+from surefoot.compile.interpret.joint import undefined
 from surefoot.compile.layout import Layout, Row
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.problem.environment import Arithmetic, Array, Bool, Environment, Int, Kind, Real
@@ -48,7 +49,15 @@ def initial_rows(
     checks = _checks(environment, layout)
     starts = closure(environment.initial, layout.slots, layout.kinds, environment.arithmetic)
     found = _search(options, checks, layout, limit, clock)
-    return [row for row in found if _conform(layout, row, environment.arithmetic) and starts(row)]
+    fitting = (row for row in found if _conform(layout, row, environment.arithmetic))
+    return [row for row in fitting if _is_start(starts, layout, row)]
+
+
+def _is_start(starts: Closure, layout: Layout, row: Row) -> bool:
+    try:
+        return bool(starts(row))
+    except UNDEFINED as error:
+        raise undefined(error, "the start condition", layout, row) from None
 
 
 def _conform(layout: Layout, row: Row, arithmetic: Arithmetic) -> bool:

@@ -34,6 +34,7 @@ class System:
     escape_kinds: Kinds  # what it would pick on a step that fails
     selector: str  # the quantity that says which leap is taken
     initial: Term
+    vague_start: Term  # the start condition has no value
     constraints: tuple[Term, ...]  # of the policy's quantities
     calls: tuple[Call, ...]
     orderly: Term  # guards and policy have a value
@@ -123,7 +124,7 @@ def build(problem: Problem, rounding: bool) -> System:
     trouble = disjunction((acting.ready.unclear, acting.decided.undefined))
     escape = disjunction((trouble, *(conjunction((when, leap.fails)) for when, leap in moves)))
     copies = {n: fresh(f"{n}!", taken) for n in sorted(free_names(escape) & set(chosen_kinds))}
-    initial = _start(environment, layout)
+    initial, vague = _start(environment, layout)
     return System(
         layout=layout,
         decision_kinds={n: k for n, k in setting.kinds.items() if n not in layout.kinds},
@@ -131,6 +132,7 @@ def build(problem: Problem, rounding: bool) -> System:
         escape_kinds={copy: chosen_kinds[name] for name, copy in copies.items()},
         selector=fresh("move", taken),
         initial=initial,
+        vague_start=vague,
         constraints=tuple(setting.constraints),
         calls=tuple(setting.calls),
         orderly=opposite(trouble),
@@ -144,15 +146,16 @@ def build(problem: Problem, rounding: bool) -> System:
     )
 
 
-def _start(environment: Environment, layout: Layout) -> Term:
-    """What is true of the states in which runs start."""
-    places = (
+def _start(environment: Environment, layout: Layout) -> tuple[Term, Term]:
+    """What is true of the states in which runs start, and of those where that has no value."""
+    places = tuple(
         disjunction(tuple(in_location(layout, environment, number, place) for place in component.initial))
         for number, component in enumerate(environment.components)
         if len(component.locations) > 1
     )
     unclear = undefined(environment.initial, layout.scope, layout.kinds)
-    return conjunction((*places, opposite(unclear), expand_scalar(environment.initial, layout.scope)))
+    stated = expand_scalar(environment.initial, layout.scope)
+    return conjunction((*places, opposite(unclear), stated)), conjunction((*places, unclear))
 
 
 def _doubts(problem: Problem, setting: Setting, moves: Moves, initial: Term, kinds: Kinds) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from surefoot.encode.call import MAY_OVERFLOW
+from surefoot.encode.layout import at_step
 from surefoot.encode.refutation.conditions import meaningless, relevant, violation
 from surefoot.encode.refutation.witness import confirmed, starts_at_a_corner, undefined_after
 from surefoot.encode.unroll import Encoded, unroll
@@ -83,7 +84,23 @@ class Levels:
                         return Doubt(Unknown(Reason.INCOMPLETE, text))
                     case Undecided() as undecided:
                         return undecided_at(k, undecided)
-            return self._frontier(encoded, ask, deeper, proof)
+            cleared = self._frontier(encoded, ask, deeper, proof)
+        vague = self._vague_start(encoded) if k == 0 and isinstance(cleared, Clear | Vacuous) else None
+        return cleared if vague is None else vague
+
+    def _vague_start(self, encoded: Encoded) -> Doubt | Verdict | None:
+        """Why it is not known which runs there are; None: the start condition has a value in every state."""
+        if encoded.system.vague_start == FALSE:
+            return None
+        anywhere = unroll(self.problem, 0, from_initial=False)
+        asked = at_step(encoded.system.vague_start, 0)
+        match solve(self.solver, anywhere.query, asked, seconds=self.budget.remaining()):
+            case Unsat():
+                return None
+            case Sat():
+                return Doubt(Unknown(Reason.INCOMPLETE, "the start condition has no value in some state"))
+            case Undecided() as undecided:
+                return undecided_at(0, undecided)
 
     def _settled(self, encoded: Encoded, answer: Answer) -> Proof | Doubt | Verdict | None:
         """What the answer to the question for a violation of this length means; None: there is none."""

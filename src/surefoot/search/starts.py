@@ -90,7 +90,7 @@ def _tabulated(problem: Problem, executed: Problem, asking: Asking) -> Result:
         doubt = replay(executed, part.trace)
         verdict = Violated(part.trace) if doubt is None else Unknown(Reason.NUMERICS, doubt)
         groups.append(StartGroup(part.condition, verdict, doubt is None, part.count))
-    why = "only rounding or an error of the model decides, or the budget ended"
+    why = "only rounding away from the reference or an error of the model decides, or the budget ended"
     unknown = Unknown(Reason.INTERRUPTED, "stopped by the user") if found.interrupted else None
     unknown = unknown or Unknown(Reason.NUMERICS, why)
     groups += [StartGroup(p.condition, unknown, False, p.count) for p in found.open]

@@ -25,7 +25,7 @@ from surefoot.problem.network import Shape, dense
 from surefoot.problem.policy import Branch, Choose, NeuralPolicy, ProgramPolicy, ShieldedPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Recurs, Within
-from surefoot.problem.semantics import State, holds, is_initial, successors, transitions
+from surefoot.problem.semantics import State, holds, is_initial, may_end, successors
 from surefoot.problem.term import TRUE, Apply, Const, Op, Var, equal
 from surefoot.run import verify
 from surefoot.solve import SOLVERS
@@ -113,8 +113,8 @@ def worst(problem: Problem) -> bool:
     def quiet(state: State) -> bool:
         return not all(holds(p, state, term) for p in possible(problem, state))
 
-    def may_end(state: State) -> bool:
-        return any(not transitions(p, state) for p in possible(problem, state))
+    def ends(state: State) -> bool:
+        return any(may_end(p, state) for p in possible(problem, state))
 
     here = starts
     if isinstance(wanted, Recurs):
@@ -136,7 +136,7 @@ def worst(problem: Problem) -> bool:
             continue
         if not isinstance(wanted, Within) or number >= wanted.after:
             here = [s for s in here if quiet(s)]
-        if any(map(may_end, here)):
+        if any(map(ends, here)):
             return False
         if number < steps:
             here = after(here)

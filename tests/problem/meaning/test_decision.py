@@ -17,7 +17,7 @@ from surefoot.problem.environment import (
     Update,
     Variable,
 )
-from surefoot.problem.meaning.decision import decide
+from surefoot.problem.meaning.decision import decide, picked
 from surefoot.problem.meaning.evaluate import Undefined
 from surefoot.problem.names import DEADLOCKED, STALLED, chosen_name, output_name
 from surefoot.problem.network import Activation, Affine, Network, Shape, dense, frozen
@@ -33,6 +33,7 @@ from surefoot.problem.problem import Problem
 from surefoot.problem.semantics import (
     decision,
     holds,
+    may_end,
     successors,
     transitions,
 )
@@ -119,6 +120,28 @@ def test_sampling_gives_softmax_probabilities_and_keeps_all_actions() -> None:
     assert made.actions == pytest.approx({"a": 1 / total, "b": exp(1) / total, "c": exp(2) / total})
     assert made.stalls  # the draw may be `c`, which is not enabled
     assert labels(problem, {"n": 0}) == ["a", "b"]
+
+
+def test_a_draw_that_is_not_enabled_may_end_a_run() -> None:
+    """Unless the environment has a step of its own, or the rule of a program decides."""
+    up, never = add(1, N < 3, "a"), add(1, FALSE, "b")
+    drawing = constant_outputs(0, 0, choose=Choose.SAMPLE)
+    alone, beside = asked(counter(up, never), drawing), asked(counter(up, never, add(2)), drawing)
+    assert may_end(alone, {"n": 0})
+    assert labels(alone, {"n": 0}) == ["a"]
+    assert not may_end(beside, {"n": 0})
+    ruled = asked(counter(up, never), ProgramPolicy((Branch(N > 0, "a"), Branch(TRUE, drawing))))
+    assert may_end(ruled, {"n": 0})
+    assert not may_end(ruled, {"n": 1})
+    shielded = asked(counter(up, never), ShieldedPolicy(drawing, N > 1, ProgramPolicy((Branch(TRUE, "a"),))))
+    assert not may_end(shielded, {"n": 1})
+    assert may_end(shielded, {"n": 2})
+    assert may_end(shielded, {"n": 3})  # nothing is enabled
+
+
+def test_outputs_of_one_action_share_its_probability() -> None:
+    made = picked(Choose.SAMPLE, ("a", "a", "b"), (0.0, 0.0, 0.0), {"a", "b"})
+    assert made.actions == pytest.approx({"a": 2 / 3, "b": 1 / 3})
 
 
 def test_softmax_of_large_outputs_does_not_overflow() -> None:

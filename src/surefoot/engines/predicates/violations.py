@@ -28,14 +28,14 @@ from surefoot.work.budget import Budget
 def violation(table: Table, concrete: Concrete, graph: AbstractGraph, budget: Budget) -> Verdict:
     """The verdict where a bad state is reached in some evaluation of the network."""
     what = "a bad state may be reached, but not in the reference evaluation"
-    unclear = _unclear(table, np.flatnonzero(concrete.reached))
+    unclear = find_unclear_states(table, np.flatnonzero(concrete.reached))
     before = np.zeros(len(table), dtype=np.int64)
     reached = np.zeros(len(table), dtype=np.bool_)
-    for frontier in _levels(table, unclear, reached, before):
+    for frontier in _levels(table, unclear, reached, before, budget):
         for number in frontier[table.bad[frontier]].tolist():
             if budget.spent():
                 return Unknown(Reason.TIMEOUT, "a bad state may be reached; the budget ended", artifact=graph)
-            if _is_bad(table, number):
+            if is_bad_by_reference(table, number):
                 run = _trace(table, Concrete(reached, before), number)
                 if isinstance(run, Trace):
                     return Violated(run, artifact=graph)
@@ -46,7 +46,7 @@ def violation(table: Table, concrete: Concrete, graph: AbstractGraph, budget: Bu
     return Unknown(Reason.NUMERICS, f"{what}: {why}", artifact=graph)
 
 
-def _levels(table: Table, unclear: Mask, reached: Mask, before: Ids) -> Iterator[Ids]:
+def _levels(table: Table, unclear: Mask, reached: Mask, before: Ids, budget: Budget) -> Iterator[Ids]:
     """The states that the reference reaches, by their distance from a start; how is noted in the arrays."""
     edges = by_number(table.sources)
     leaving = places_by(table.sources[edges], len(table))
@@ -56,19 +56,21 @@ def _levels(table: Table, unclear: Mask, reached: Mask, before: Ids) -> Iterator
         yield frontier
         out = edges[leaving(frontier)]
         new = out[~reached[table.targets[out]]]
-        new = new[_made(table, new, unclear)]
+        new = new[select_reference_steps(table, new, unclear, budget)]
         frontier, places = np.unique(table.targets[new], return_index=True)
         before[frontier] = new[places] + 1
         reached[frontier] = True
 
 
-def _made(table: Table, edges: Ids, unclear: Mask) -> Mask:
-    """Which of these steps the reference makes."""
+def select_reference_steps(table: Table, edges: Ids, unclear: Mask, budget: Budget) -> Mask:
+    """Which of these steps the reference makes; when the budget is spent, those that it has been asked about."""
     found = ~unclear[table.sources[edges]]
     permitted: dict[int, tuple[object, ...]] = {}
     for place in np.flatnonzero(~found).tolist():
         source = int(table.sources[edges[place]])
         if source not in permitted:
+            if budget.spent():
+                break
             try:
                 permitted[source] = transitions(table.dynamics.problem, _state(table, source))
             except InvalidProblem:
@@ -78,7 +80,7 @@ def _made(table: Table, edges: Ids, unclear: Mask) -> Mask:
     return found
 
 
-def _unclear(table: Table, states: Ids) -> Mask:
+def find_unclear_states(table: Table, states: Ids) -> Mask:
     """In which of these states rounding may decide what the policy picks."""
     found = _several_actions(table)
     lookups = lookups_of(table)
@@ -109,7 +111,8 @@ def _several_actions(table: Table) -> Mask:
     return several
 
 
-def _is_bad(table: Table, number: int) -> bool:
+def is_bad_by_reference(table: Table, number: int) -> bool:
+    """Is the state bad, with what the reference picks there?"""
     problem = table.dynamics.problem
     assert isinstance(problem.property, Never)
     try:

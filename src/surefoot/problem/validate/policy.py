@@ -18,6 +18,7 @@ from surefoot.problem.policy import (
     ShieldedPolicy,
 )
 from surefoot.problem.show import show
+from surefoot.problem.term import free_names
 from surefoot.problem.validate.head import check_choice
 from surefoot.problem.validate.kinds import BOOL, REAL
 from surefoot.problem.validate.scope import Scope, state_scope
@@ -37,8 +38,27 @@ def check_policy(policy: Policy, environment: Environment, where: str = "policy"
             proposed = {chosen_name(a): BOOL for a in action_names(inner, environment)}
             scope = state.also({c.name: REAL for c in environment.controls}).with_reserved(proposed)
             scope.require(permits, BOOL, f"{where}.permits")
+            if _draws(inner) and free_names(permits) & set(proposed):
+                raise InvalidProblem(
+                    "a shield that looks at the proposed action needs a policy that proposes one, and this draws",
+                    fix="choose by argmax, or permit by what is known of the state alone",
+                    where=f"{where}.permits",
+                )
         case OraclePolicy(actions=actions):
             _labels(actions, environment, where)
+
+
+def _draws(policy: Policy) -> bool:
+    """May it propose several actions in one state?"""
+    match policy:
+        case NeuralPolicy(choose=choose):
+            return choose is Choose.SAMPLE
+        case ProgramPolicy(branches):
+            return any(_draws(b.then) for b in branches if not isinstance(b.then, str | tuple))
+        case ShieldedPolicy(inner, _, fallback):
+            return _draws(inner) or _draws(fallback)
+        case OraclePolicy():
+            return False
 
 
 def environment_labels(environment: Environment) -> tuple[str, ...]:

@@ -192,20 +192,3 @@ def explore(table: Table, usable: Mask | None = None) -> Concrete:
         before[frontier] = new[places] + 1
         reached[frontier] = True
     return Concrete(reached, before)
-
-
-def sure(table: Table, labels: NDArray[np.int64]) -> Mask:
-    """Edges that no output of the network decides, or of states in which only one action is possible.
-
-    Rounding does not matter there.
-    """
-    if not table.steps.size:
-        return np.zeros(0, dtype=np.bool_)
-    outputs = frozenset(table.dynamics.outputs)
-    decided = np.array([bool(outputs & free_names(s.choice)) for s in table.dynamics.steps])[table.steps]
-    own, some = labels[table.steps], np.zeros(len(table), dtype=np.int64)
-    some[table.sources[decided]] = own[decided]  # of several edges, that of one
-    several = np.zeros(len(table), dtype=np.bool_)
-    several[table.sources[decided & (own != some[table.sources])]] = True
-    certain: Mask = ~(several[table.sources] & decided)
-    return certain

@@ -1,8 +1,9 @@
 """Which starts of a tabulated system are safe: the largest safe subset of its start condition, exactly.
 
 A start from which no bad state can be reached, whatever rounding decides, is safe. One from which a bad state
-is reached along steps that no rounding can prevent, each of which the reference semantics makes as well, is
-refuted. What remains is open: only rounding, or an error of the model, decides there.
+is reached along steps that the reference semantics makes is refuted: where rounding leaves a choice between
+actions, as on a tie, the reference is asked which one it picks, as `violations` does for `check`. What remains
+is open: only another evaluation than the reference, or an error of the model, decides there.
 """
 
 from __future__ import annotations
@@ -12,17 +13,23 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from surefoot.engines.predicates.graph import as_state, labels_of, trace_along
+from surefoot.engines.predicates.graph import as_state, trace_along
 from surefoot.engines.predicates.moves import dynamics, scalar_terms
 from surefoot.engines.predicates.tabulated.columns import Mask
-from surefoot.engines.predicates.tabulated.partition import Ids, ranges_of, sure
+from surefoot.engines.predicates.tabulated.partition import Ids, explore, ranges_of
 from surefoot.engines.predicates.tabulated.table import Indices, Table, size, tabulate
+from surefoot.engines.predicates.violations import (
+    find_unclear_states,
+    is_bad_by_reference,
+    select_reference_steps,
+)
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Bool
+from surefoot.problem.names import location_parts
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.problem.semantics import holds
-from surefoot.problem.term import TRUE, Term, conjunction, disjunction, equal
+from surefoot.problem.term import TRUE, Term, conjunction, disjunction, equal, free_names
 from surefoot.verdict.verdict import Trace
 from surefoot.work.alarm import Late
 from surefoot.work.budget import Budget
@@ -73,8 +80,7 @@ def sorted_starts(problem: Problem, budget: Budget) -> SortedStarts:
     table = tabulate(model, budget)
     starts = table.starts
     reaching = before(table, table.bad | table.trouble)[starts] != NEVER
-    _, labels = labels_of(model.steps)
-    towards = before(table, table.bad, sure(table, labels))
+    towards = _ways_of_reference(table, budget)
     refuted, interrupted = confirmed(table, starts[towards[starts] != NEVER], towards, budget)
     unsure = np.setdiff1d(starts[reaching], refuted)
     bad = []
@@ -84,6 +90,28 @@ def sorted_starts(problem: Problem, budget: Budget) -> SortedStarts:
         bad.append(replace(part, trace=run))
     safe, left = (together(table, s, np.setdiff1d(starts, s)) for s in (starts[~reaching], unsure))
     return SortedStarts(len(starts), safe, tuple(bad), left, interrupted)
+
+
+def _ways_of_reference(table: Table, budget: Budget) -> Ids:
+    """For every state that matters the first edge of a shortest way to a bad state along the reference's steps."""
+    reached = explore(table).reached
+    matters = reached & (before(table, table.bad) != NEVER)
+    unclear = find_unclear_states(table, np.flatnonzero(matters))
+    edges = np.flatnonzero(matters[table.sources] & matters[table.targets])
+    made = np.zeros(len(table.sources), dtype=np.bool_)
+    made[edges] = select_reference_steps(table, edges, unclear, budget)
+    bad = table.bad & reached
+    if _asks_policy(table.dynamics.problem):
+        numbers = np.flatnonzero(bad).tolist()
+        bad[numbers] = [not budget.spent() and is_bad_by_reference(table, n) for n in numbers]
+    return before(table, bad, made)
+
+
+def _asks_policy(problem: Problem) -> bool:
+    """Does what is bad depend on what the policy does, and so perhaps on rounding?"""
+    assert isinstance(problem.property, Never)
+    own = {v.name for v in problem.environment.variables}
+    return any(n not in own and location_parts(n) is None for n in free_names(problem.property.bad))
 
 
 def before(table: Table, goal: Mask, usable: Mask | None = None) -> Ids:
