@@ -126,10 +126,6 @@ def check_writable(json_path: str | None, inputs: Sequence[Path], option: str = 
     if json_path is None or json_path == "-":
         return
     target = Path(json_path)
-    endings = ENDINGS.get(option, ())
-    if endings and not target.is_dir() and not target.name.endswith(endings):
-        what = f"`{json_path}` does not end in {' or '.join(endings)}"
-        raise InvalidProblem(what, fix="nothing else is written: choose such a name", where=option)
     if target.is_dir():
         raise InvalidProblem(f"`{json_path}` is a folder", fix="give the name of a file", where=option)
     if not target.parent.is_dir():
@@ -140,6 +136,10 @@ def check_writable(json_path: str | None, inputs: Sequence[Path], option: str = 
         )
     if not os.access(target.parent, os.W_OK):
         raise InvalidProblem(f"folder `{target.parent}` is not writable", where=option)
+    endings = ENDINGS.get(option, ())
+    if endings and not target.name.endswith(endings):
+        what = f"`{json_path}` does not end in {' or '.join(endings)}"
+        raise InvalidProblem(what, fix="nothing else is written: choose such a name", where=option)
 
 
 def check_distinct(outputs: Mapping[str, str | None]) -> None:
