@@ -25,7 +25,19 @@ from surefoot.problem.validate import validate
 from surefoot.solve import SOLVERS
 from surefoot.transform.discretise import discretise
 from surefoot.transform.ending import end_at_goal
-from surefoot.verdict.verdict import Proved, Reason, Result, Unknown, Vacuous, Verdict, Violated
+from surefoot.verdict.verdict import (
+    Estimated,
+    Exact,
+    Holds,
+    PerStart,
+    Proved,
+    Reason,
+    Result,
+    Unknown,
+    Vacuous,
+    Verdict,
+    Violated,
+)
 from surefoot.verdict.words import counted
 from surefoot.work.alarm import call_in_time
 from surefoot.work.budget import Budget
@@ -102,9 +114,10 @@ def verify(
         evidence = replace(evidence, notes=(*evidence.notes, told))
     timings = {"search": replaying - searching, "certify": budget.elapsed() - replaying}
     result = unanswered(problem, evidence.verdict, budget, inputs or {}, source or {})
+    influence = _influence(ending, evidence.verdict, budget) if certificates else ()
     return replace(
         result,
-        notes=result.notes + evidence.notes,
+        notes=result.notes + evidence.notes + influence,
         engine=" | ".join(map(repr, answered.engines)),
         certified=evidence.certified,
         seconds=budget.elapsed() - started,
@@ -129,6 +142,19 @@ def take_engines(given: Engine | str | Sequence[Engine | str] | None) -> Engine 
             f"{described(given)} is not an engine", fix='give its name, as in "bmc", or Bmc(depth=9)'
         )
     return given
+
+
+def _influence(problem: Problem, verdict: Verdict, budget: Budget) -> tuple[str, ...]:
+    """What part the policy has in an answer, where that is seen at a glance."""
+    from surefoot.engines.explicit.influence import notes_on_influence  # with all that it needs
+
+    match verdict:
+        case Proved() | Holds(as_asked=True):
+            return notes_on_influence(problem, True, budget)
+        case Violated() | Exact() | PerStart() | Estimated():
+            return notes_on_influence(problem, False, budget)
+        case _:
+            return ()
 
 
 def unanswered(

@@ -29,4 +29,4 @@ def test_a_proof_has_no_trace(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_what_only_a_file_has_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*VIOLATED, "--property", "never output[0] < 0"]) == 2
-    assert "takes no `properties`" in capsys.readouterr().err
+    assert "--property: a problem of a study does not take it" in capsys.readouterr().err

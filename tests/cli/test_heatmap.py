@@ -198,7 +198,7 @@ def test_checkpoints_beside_their_learning_curve(drawn: Drawn, tmp_path: Path, c
         (("--property", "arrives", "--x", "z"), "no state variable `z`"),
         (("--property", "arrives", "--quantity", "gap"), "which value is the best one is not said"),
         (("--property", "arrives", "--quantity", "effort"), "`explicit` makes no runs"),
-        (("--property", "never x = 3"), "no property here is a probability"),
+        (("--property", "never x = 3"), "is no probability and no expected value"),
         (("--property", "arrives", "--sweep", "slip"), "does not say which values"),
         (("--property", "arrives", "--sweep", "slip=0:1"), "is not FIRST:LAST:STEP"),
         (("--property", "arrives", "--sweep", "slip=1:0:1"), "contains no value"),

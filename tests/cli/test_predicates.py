@@ -109,14 +109,13 @@ def test_splits_are_tried_only_for_a_page_or_when_asked_for(counter: Path, comma
     assert "No further predicate was tried" in page.read_text("utf-8")
 
 
-def test_a_graph_that_is_not_written_is_named_even_with_quiet(
-    command: Command, counter: Path, tmp_path: Path
-) -> None:
+def test_a_graph_that_no_engine_makes_is_refused(command: Command, counter: Path, tmp_path: Path) -> None:
     graph = tmp_path / "graph.dot"
-    code, _, err = command("check", counter, "--engine", "explicit", "--graph", graph, "--quiet")
-    assert code == 0
-    assert f"not written: {graph} (there is no abstract graph; use --engine predicates)" in err
-    assert not graph.exists()
+    code, out, err = command("check", counter, "--engine", "explicit", "--graph", graph, "--quiet")
+    assert (code, out) == (2, "")
+    assert "--graph: it has no effect on `explicit`: of `predicates` only" in err
+    assert command("check", counter, "--graph", graph, "--quiet")[0] == 0  # who asks for it means that engine
+    assert graph.exists()
 
 
 def test_means_are_a_choice(command: Command, counter: Path) -> None:
@@ -135,7 +134,7 @@ def test_an_option_of_another_engine_is_refused(command: Command, counter: Path)
     code, _, err = command("starts", counter, "--engine", "predicates", "--depth", "3")
     assert code == 2
     assert "--depth: engine `predicates` has no such option" in err
-    assert command("check", counter, "--fixed", "--quiet")[0] == 0
+    assert command("check", counter, "--fixed", "--quiet")[0] == 3  # by `predicates`, with none of them
 
 
 @pytest.mark.parametrize("means", ["table", "cells"])

@@ -271,11 +271,10 @@ def test_actions_of_a_finite_system(tmp_path: Path, capsys: pytest.CaptureFixtur
     guard, proof, told = tmp_path / "guard.py", tmp_path / "proof.json", tmp_path / "told.json"
     files = ["--python", str(guard), "--c", str(tmp_path / "guard"), "--certificate", str(proof)]
     page = tmp_path / "page.html"
-    files += ["--report", str(page)]
+    assert run(["shield", "racetrack/never-crashes", "--quiet", "--report", str(page)]) == 2
+    assert "pictures are of sets in real variables" in capsys.readouterr().err
     assert run(["shield", "racetrack/never-crashes", "--quiet", *files, "--json", str(told)]) == 0
-    out, err = capsys.readouterr()
-    assert f"not written: {page}" in err
-    assert not page.exists()
+    out, _ = capsys.readouterr()
     assert "anybody      never bad, proved" in out
     assert "3 of 3 kept safe with probability 1" in out
     assert check(json.loads(proof.read_text())).accepted
@@ -294,7 +293,7 @@ def test_actions_of_a_finite_system(tmp_path: Path, capsys: pytest.CaptureFixtur
 def test_what_is_certified_of_a_bound_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     code = run(["shield", "racetrack/never-crashes", "--quiet", "--bound", "0.5", "--json", "-"])
     facts = json.loads(capsys.readouterr().out)
-    assert (code, facts["certified"]) in ((0, True), (3, False))
+    assert code == (0 if facts["certified"] and facts["kept by anybody"] else 3)
     about = "the probability in `anybody`" if facts["certified"] else "nothing"
     assert facts["certified about"].startswith(about)
     assert "bad with probability" in facts["anybody"]
@@ -378,3 +377,71 @@ def test_a_system_without_controls_has_no_shield(tmp_path: Path, capsys: pytest.
     code, out, error = outcome(capsys, str(file), "--python", str(tmp_path / "guard.py"))
     assert (code, out) == (2, "")
     assert "error: --python: there are no controls that a shield could set; fix: leave it out" in error
+
+
+SLIPPERY = """initial = "x = 0"
+[variables]
+x = "int 0..3"
+[[edges]]
+action = "risk"
+guard = "x = 0"
+[[edges.outcomes]]
+probability = 0.9
+updates = { x = "0" }
+[[edges.outcomes]]
+probability = 0.1
+updates = { x = "3" }
+[[edges]]
+action = "home"
+guard = "x = 0"
+updates = { x = "1" }
+[[edges]]
+action = "home"
+guard = "x = 1"
+[[edges]]
+action = "on"
+guard = "x = 1 or x = 2"
+updates = { x = "x + 1" }
+[policy.program]
+branches = [{ when = "x = 0", action = "risk" }, { action = "on" }]
+[properties]
+safe = "never x = 3"
+there = "eventually x = 2"
+likely = "P=? [ F x = 1 ]"
+"""
+
+
+def test_a_bound_is_said_of_those_who_keep_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A risk of one tenth is permitted again and again: whoever takes it is bad for certain."""
+    file, told = tmp_path / "slippery.toml", tmp_path / "told.json"
+    file.write_text(SLIPPERY, "utf-8")
+    code, out, _ = outcome(
+        capsys, str(file), "--property", "safe", "--bound", "0.8", "--quiet", "--json", str(told)
+    )
+    assert code == 3
+    assert "kept safe with probability 4/5 or more, by the safest actions alone" in out
+    assert "anybody      bad with probability 1 to 1" in out
+    note = "only the safest actions are shown to keep to 1/5, not whoever acts behind the shield"
+    assert note in out
+    facts = json.loads(told.read_text())
+    assert facts["kept by anybody"] is False
+    assert any(note in line for line in facts["notes"])
+    code, out, _ = outcome(capsys, str(file), "--property", "safe", "--quiet", "--json", str(told))
+    assert code == 0
+    assert "1 of 1 kept safe with probability 1, whatever happens" in out
+    assert json.loads(told.read_text())["kept by anybody"] is True
+
+
+def test_a_shield_that_is_of_no_use_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, told = tmp_path / "slippery.toml", tmp_path / "told.json"
+    file.write_text(SLIPPERY, "utf-8")
+    command = (str(file), "--property", "safe", "--quiet", "--json", str(told))
+    _, out, _ = outcome(capsys, *command)
+    assert "note         behind the shield no run comes to the goal of `there` any more" in out
+    assert "goal of `likely`" not in out
+    assert "note         the policy is overruled in every state in which it acts behind the shield" in out
+    assert len(json.loads(told.read_text())["notes"]) == 2
+    file.write_text(SLIPPERY.replace("never x = 3", "never x = 2 and x = 3"), "utf-8")
+    _, out, _ = outcome(capsys, *command)
+    assert "note         the shield permits everything: no action is ever overruled" in out
+    assert "behind the shield no run" not in out

@@ -19,6 +19,7 @@ from surefoot.problem.property import (
     Eventually,
     Expected,
     Never,
+    NeverBefore,
     Path,
     Probability,
     Recurs,
@@ -129,6 +130,7 @@ OPTIMA = st.sampled_from([None, "min", "max"])
 FILTERS = st.sampled_from(["min", "max", "sum", "avg", "count", "values", "argmin", "argmax"])
 PROPERTIES = st.one_of(
     st.builds(Never, SMALL, st.none() | st.integers(-5, 100)),
+    st.builds(NeverBefore, SMALL, SMALL, st.none() | st.integers(-5, 100)),
     st.builds(Eventually, SMALL),
     st.builds(Recurs, SMALL),
     st.builds(Within, SMALL, st.integers(-5, 100), st.integers(-5, 100)),
@@ -140,6 +142,7 @@ PROPERTIES = st.one_of(
 @settings(max_examples=400, deadline=None)
 @given(PROPERTIES)
 @example(Never(Var("at"), 0))
+@example(NeverBefore(Var("before"), Var("before"), 3))
 @example(Never(~~Var("x"), 0))
 @example(Never(~equal(Var("x"), 3)))
 def test_a_shown_property_reads_back_as_itself(prop: object) -> None:

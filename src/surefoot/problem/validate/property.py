@@ -8,7 +8,15 @@ from fractions import Fraction
 from surefoot.errors import InvalidProblem, did_you_mean
 from surefoot.problem.environment import Environment, Kind
 from surefoot.problem.meaning.decision import action_names
-from surefoot.problem.names import DEADLOCKED, STALLED, chosen_name, location_name, output_name
+from surefoot.problem.names import (
+    DEADLOCKED,
+    STALLED,
+    chosen_name,
+    is_reserved,
+    location_name,
+    location_parts,
+    output_name,
+)
 from surefoot.problem.network import Network
 from surefoot.problem.policy import NeuralPolicy, Policy, ShieldedPolicy
 from surefoot.problem.problem import Problem
@@ -27,7 +35,7 @@ from surefoot.problem.property import (
     Within,
 )
 from surefoot.problem.show import show
-from surefoot.problem.term import Const, Term
+from surefoot.problem.term import Const, Term, free_names
 from surefoot.problem.validate.kinds import BOOL, REAL
 from surefoot.problem.validate.scope import Scope, state_scope
 
@@ -186,5 +194,9 @@ def _starts(starts: Term | None, environment: Environment) -> None:
 
 def _about_states(condition: Term, environment: Environment, where: str) -> None:
     """A condition over variables and locations alone, not over what the policy does."""
+    for name in sorted(free_names(condition)):
+        if is_reserved(name) and location_parts(name) is None:
+            what = f"`{name}` is about what the policy does, and this is about states"
+            raise InvalidProblem(what, fix="use variables and `at(component, location)`", where=where)
     places = {location_name(c.name, place): BOOL for c in environment.components for place in c.locations}
     state_scope(environment).with_reserved(places).require(condition, BOOL, where)

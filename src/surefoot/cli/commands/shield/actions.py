@@ -13,13 +13,24 @@ from surefoot.cli.progress import progress
 from surefoot.cli.screen import say
 from surefoot.compile.source import c_actions, python_actions
 from surefoot.engines.explicit.engine import Explicit
+from surefoot.engines.explicit.influence import is_about_states
 from surefoot.engines.shield.finite import FiniteShield, finite_shield
 from surefoot.engines.shield.finite.arena import bad_of, is_finite
 from surefoot.engines.shield.finite.table import examples_of, table_of
 from surefoot.engines.shield.finite.tree import size
 from surefoot.problem.problem import Problem
-from surefoot.problem.property import Never, Path, Probability
+from surefoot.problem.property import (
+    Eventually,
+    Expected,
+    Never,
+    NeverBefore,
+    Path,
+    Probability,
+    Recurs,
+    Within,
+)
 from surefoot.problem.show import show, show_property
+from surefoot.problem.term import FALSE, Term
 from surefoot.run import verify
 from surefoot.verdict.verdict import Exact, Proved, Result, Violated
 from surefoot.visible import join_visible
@@ -41,6 +52,27 @@ class MadeOfActions:
     alone: Result | None
     behind: Result | None
     interrupted: bool = False
+
+    @property
+    def kept_by_anybody(self) -> bool:
+        """Is it proved that whoever acts behind the shield keeps the bound, from every start?"""
+        match None if self.anybody is None else self.anybody.verdict:
+            case Proved():
+                return self.accepted
+            case Exact(_, Fraction() as high):
+                return self.accepted and high <= 1 - self.bound
+            case _:
+                return False
+
+    def notes(self) -> tuple[str, ...]:
+        """What a reader must know besides."""
+        told = list(self.shield.notes())
+        if self.bound < 1 and self.anybody is not None and not self.kept_by_anybody:
+            told.append(
+                "risks that are permitted one by one add up over a run: only the safest actions are shown to "
+                f"keep to {1 - self.bound}, not whoever acts behind the shield (`anybody`)"
+            )
+        return tuple(told)
 
     @property
     def kept(self) -> tuple[int, int]:
@@ -92,13 +124,14 @@ def shield_of_actions(
     inputs: Mapping[str, str],
     budget: Callable[[Callable[[str], None]], Budget],
     quiet: bool,
+    goals: Mapping[str, Term] | None = None,
 ) -> int:
     """The whole command; exit 0 if the shield is certified, 3 if it is not, 130 if it was interrupted."""
     began = processor_time()
     try:
         with progress(quiet) as tell:
             clock = budget(tell)
-            made = call_in_time(clock, lambda: make_of_actions(problem, bound, clock), lambda: None)
+            made = call_in_time(clock, lambda: make_of_actions(problem, bound, clock, goals), lambda: None)
     except KeyboardInterrupt:
         why = "there is no shield of a part: what may be permitted depends on all states that can be reached"
         say(f"interrupted: {why}", error=True)
@@ -124,7 +157,7 @@ def shield_of_actions(
         print(words_of_actions(made, seconds))
     if made.interrupted:
         return 130
-    return 0 if made.accepted else 3
+    return 0 if made.accepted and made.kept_by_anybody else 3
 
 
 def moved_by_actions(problem: Problem) -> bool:
@@ -133,13 +166,15 @@ def moved_by_actions(problem: Problem) -> bool:
     return not environment.controls and environment.flow is None and is_finite(environment)
 
 
-def make_of_actions(problem: Problem, bound: Fraction, budget: Budget) -> MadeOfActions:
+def make_of_actions(
+    problem: Problem, bound: Fraction, budget: Budget, goals: Mapping[str, Term] | None = None
+) -> MadeOfActions:
     """The shield, what is proved about everybody, and about the policy of the model with and without it.
 
     An interruption before there is a shield is handed on: a part of it would permit too much. Later it ends
     the questions about the shield, and what was answered is kept.
     """
-    shield = finite_shield(problem, 1 - bound, budget)
+    shield = finite_shield(problem, 1 - bound, budget, goals=goals)
     anybody = alone = guarded = None
     try:
         anybody = verify(replace(shield.anybody(), property=_asked(problem, bound)), Explicit(), budget)
@@ -150,6 +185,19 @@ def make_of_actions(problem: Problem, bound: Fraction, budget: Budget) -> MadeOf
     except KeyboardInterrupt:
         return MadeOfActions(shield, bound, anybody, alone, guarded, interrupted=True)
     return MadeOfActions(shield, bound, anybody, alone, guarded)
+
+
+def goals_of(problems: Mapping[str, Problem], about: Problem) -> dict[str, Term]:
+    """What other properties of the same environment want to be reached, as far as it is about states."""
+    found: dict[str, Term] = {}
+    for name, problem in problems.items():
+        match problem.property:
+            case Eventually(goal) | Recurs(goal) | Within(goal) | NeverBefore(_, goal):
+                found[name] = goal
+            case Probability(Path("F" | "U", goal)) | Expected(_, goal):
+                found[name] = goal
+    same = {n: g for n, g in found.items() if problems[n].environment == about.environment}
+    return {n: g for n, g in same.items() if g not in (bad_of(about), FALSE) and is_about_states(g)}
 
 
 def _without_proof(problem: Problem, budget: Budget) -> Result:
@@ -170,15 +218,18 @@ def words_of_actions(made: MadeOfActions, seconds: float) -> str:
         f"problem      {shield.problem.name}",
         f"states       {arena.markov.states:,} reachable; {count:,} to act in behind the shield",
         f"actions      {len(arena.actions)}; {len(shield.classes)} permitted sets, mean size {may:.1f}",
-        f"starts       {kept} of {starts} kept safe with probability {made.bound}"
-        + (" or more" if made.bound < 1 else ", whatever happens"),
+        f"starts       {kept} of {starts} "
+        + (
+            "kept safe with probability 1, whatever happens"
+            if made.bound == 1
+            else f"can be kept safe with probability {made.bound} or more, by the safest actions alone"
+        ),
         f"tree         {size(shield.tree):,} comparisons of {', '.join(c.name for c in shield.columns)}",
         f"anybody      {'not asked' if made.anybody is None else _answer(made.anybody)}",
     ]
     lines += [f"policy       {_answer(made.alone)} alone"] if made.alone is not None else []
     lines += [f"             {_answer(made.behind)} behind the shield"] if made.behind is not None else []
-    if made.bound < 1:
-        lines.append("note         risks that are permitted one by one add up over a run: see `anybody`")
+    lines += [f"note         {note}" for note in made.notes()]
     lines.append(f"seconds      {seconds:.1f} (processor time)")
     if made.interrupted:
         left = "nothing of it is proved" if made.anybody is None else "the shield is whole, not all was asked"
@@ -216,6 +267,8 @@ def facts_of_actions(
         "starts kept": list(made.kept),
         "certified": made.accepted,
         "certified about": made.certified_about(),
+        "kept by anybody": made.kept_by_anybody,
+        "notes": list(made.notes()),
         "interrupted": made.interrupted,
         "anybody": None if made.anybody is None else _answer(made.anybody),
         "policy": None if made.alone is None else _answer(made.alone),

@@ -14,20 +14,23 @@ from click.core import ParameterSource
 
 from surefoot.cli.commands.check import MODEL_OPTIONS
 from surefoot.cli.commands.invariant import one_problem
-from surefoot.cli.commands.shield.actions import Wanted, moved_by_actions, shield_of_actions
+from surefoot.cli.commands.shield.actions import Wanted, goals_of, moved_by_actions, shield_of_actions
 from surefoot.cli.commands.shield.campaign import Size, campaign_facts, campaign_text, measured
 from surefoot.cli.commands.shield.made import Made, SetKind, Sketches, make, old_rules, shapes_for
 from surefoot.cli.commands.shield.pictures import pictured
 from surefoot.cli.commands.shield.words import facts, told
 from surefoot.cli.deadline import limited
-from surefoot.cli.model import model_flags, time_flags, timed
+from surefoot.cli.model import load_model, model_flags, time_flags, timed
 from surefoot.cli.output import check_outputs, deliver_file, packed_json, write_facts
 from surefoot.cli.progress import progress
 from surefoot.cli.screen import say
+from surefoot.cli.study_problem import names_study
 from surefoot.cli.unused import refuse_given
 from surefoot.engines.barrier.find import Shape
-from surefoot.errors import InvalidProblem
+from surefoot.errors import InvalidProblem, SurefootError
 from surefoot.problem.environment import Arithmetic, Environment
+from surefoot.problem.problem import Problem
+from surefoot.problem.term import Term
 from surefoot.report.region import document
 from surefoot.solve.sos import Squares
 from surefoot.work.alarm import call_in_time
@@ -138,7 +141,8 @@ def shield(
         raise InvalidProblem(f"`{python_path}` is no Python module", fix="end it with .py", where="--python")
     if not runs:
         refuse_given({"--steps": "steps"}, "without --runs")
-    name, problem, loaded = one_problem(model, {name: options.pop(name) for name in MODEL_OPTIONS})
+    reading = {name: options.pop(name) for name in MODEL_OPTIONS}
+    name, problem, loaded = one_problem(model, reading)
     check_outputs(outputs, loaded.inputs)
     loaded = timed(loaded, time, flow_method)
     problem = loaded.problems[name]
@@ -158,9 +162,17 @@ def shield(
     sketches = replace(sketches, squares=squares)
     if moved_by_actions(problem):
         wanted = Wanted(certificate, python_path, c_prefix, json_path)
+        goals = _goals(model, reading, problem)
         source = {**loaded.source, "property": name}
         return shield_of_actions(
-            problem, bound, wanted, source, loaded.inputs, lambda tell: replace(whole, progress=tell), quiet
+            problem,
+            bound,
+            wanted,
+            source,
+            loaded.inputs,
+            lambda tell: replace(whole, progress=tell),
+            quiet,
+            goals,
         )
     for option, path in (("--python", python_path), ("--c", c_prefix)):
         if path is not None:
@@ -206,6 +218,16 @@ def shield(
     if made.found.interrupted or (simulated is not None and simulated.interrupted):
         return 130
     return 0 if made.accepted and not made.found.uncovered else 3
+
+
+def _goals(model: str, reading: dict[str, Any], problem: Problem) -> dict[str, Term]:
+    """What the other properties of the model want to be reached; none if one of them cannot be read."""
+    if names_study(model):
+        return {}
+    try:
+        return goals_of(load_model(Path(model), **reading | {"properties": ()}).problems, problem)
+    except SurefootError:
+        return {}
 
 
 def _shapes(kind: SetKind, degrees: tuple[int, ...], invariant: str, squares: Squares) -> tuple[Shape, ...]:

@@ -7,7 +7,8 @@ So no assumption is made about which of two enabled transitions comes about.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +37,7 @@ class Arena:
     actions: tuple[str, ...]
     action: NDArray[np.int64]  # [choices]
     bad: NDArray[np.bool_]  # [states]
+    goals: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)  # name -> [states]
 
     @property
     def markov(self) -> Markov:
@@ -49,13 +51,18 @@ class Arena:
         return found
 
 
-def arena_of(problem: Problem, budget: Budget, max_states: int | None = None) -> Arena:
-    """The reachable states and all that may happen in them."""
+def arena_of(
+    problem: Problem,
+    budget: Budget,
+    max_states: int | None = None,
+    goals: Mapping[str, Term] | None = None,
+) -> Arena:
+    """The reachable states and all that may happen in them; `goals`: further conditions to look at."""
     bad = _bad(problem)
     actions = _actions(problem)
     explored = explore(
         Problem(problem.name, problem.environment, None, problem.property),
-        labels={"bad": bad},
+        labels={"bad": bad} | {f"goal {name}": goal for name, goal in (goals or {}).items()},
         until=bad,
         budget=budget,
         max_states=max_states,
@@ -67,7 +74,8 @@ def arena_of(problem: Problem, budget: Budget, max_states: int | None = None) ->
         raise Unsupported("an assumption about the environment cannot be kept in a reachable state")
     names = [_carried(problem, explored, number, actions) for number in range(len(explored.transitions))]
     action = np.array(names, dtype=np.int64)[explored.transition] if len(names) else np.zeros(0, np.int64)
-    return Arena(explored, actions, action, explored.markov.labels["bad"])
+    found = explored.markov.labels
+    return Arena(explored, actions, action, found["bad"], {n: found[f"goal {n}"] for n in goals or {}})
 
 
 def _bad(problem: Problem) -> Term:

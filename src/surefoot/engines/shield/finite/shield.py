@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -16,8 +17,11 @@ from surefoot.errors import Unsupported
 from surefoot.problem.names import chosen_name
 from surefoot.problem.policy import Branch, Choose, NeuralPolicy, ProgramPolicy, ShieldedPolicy
 from surefoot.problem.problem import Problem
+from surefoot.problem.semantics import decision
 from surefoot.problem.term import FALSE, TRUE, Term, Var, conjunction, disjunction
 from surefoot.work.budget import Budget
+
+MOST_ASKED = 2000  # states in which the policy is asked only to tell that it is always overruled
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,15 +65,41 @@ class FiniteShield:
         terms = {name: self.permitted(a) for a, name in enumerate(self.arena.actions)}
         return replace(self.problem, environment=guarded(self.problem.environment, terms), policy=None)
 
+    def notes(self) -> Iterator[str]:
+        """What makes the shield useless, or takes away what was to be reached."""
+        may, enabled = _may(self.arena, self.safest), self.arena.enabled()
+        if (may[self.visited] == enabled[self.visited]).all():
+            yield "the shield permits everything: no action is ever overruled"
+        elif self._overrules_always(may):
+            yield "the policy is overruled in every state in which it acts behind the shield"
+        reached = _reached(self.arena, may) & ~self.arena.bad
+        for name, goal in self.arena.goals.items():
+            if (goal & ~self.arena.bad).any() and not (goal & reached).any():
+                yield f"behind the shield no run comes to the goal of `{name}` any more"
+
+    def _overrules_always(self, may: Flags) -> bool:
+        if self.problem.policy is None or len(self.visited) > MOST_ASKED:
+            return False
+        for number in self.visited.tolist():
+            made = decision(self.problem, self.arena.explored.valuation(number))
+            proposed = [] if made is None else [self.arena.actions.index(a) for a in made.actions]
+            if not proposed or may[number, proposed].any():
+                return False
+        return True
+
 
 def finite_shield(
-    problem: Problem, allowed: Fraction, budget: Budget, max_states: int | None = None
+    problem: Problem,
+    allowed: Fraction,
+    budget: Budget,
+    max_states: int | None = None,
+    goals: Mapping[str, Term] | None = None,
 ) -> FiniteShield:
     """Explore, find the safest way to act, and write down what may be permitted as a tree."""
     for part in asked_parts(problem.policy) if problem.policy is not None else ():
         if isinstance(part, NeuralPolicy) and part.choose is Choose.SAMPLE:
             raise Unsupported("a shield needs a policy that proposes one action; this one draws")
-    arena = arena_of(problem, budget, max_states)
+    arena = arena_of(problem, budget, max_states, goals)
     budget.progress(f"safest actions in {arena.markov.states} states")
     found = safest(arena, allowed, budget.remaining)
     may = _may(arena, found)
