@@ -2,17 +2,39 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
+from html import unescape
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tests.report.runs import LOAD, overload, problem
 
+from surefoot.errors import InvalidProblem
+from surefoot.problem.parse import parse_term
+from surefoot.problem.parse.number import show_number
+from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Property, Recurs, Within
-from surefoot.problem.term import Var
+from surefoot.problem.term import Term, Var
 from surefoot.problem.window import windows_of
-from surefoot.report.text import interval
-from surefoot.verdict.verdict import Certificate, Holds, Proved, Reason, Unknown, Verdict
-from surefoot.verdict.words import abridged, statement
+from surefoot.report.found import starts_told
+from surefoot.report.page import page
+from surefoot.report.text import in_few_words, interval, render
+from surefoot.verdict.artifact import Invariant, SafeStarts, StartGroup
+from surefoot.verdict.verdict import (
+    Certificate,
+    Found,
+    Holds,
+    Proved,
+    Reason,
+    Result,
+    Trace,
+    Unknown,
+    Verdict,
+    Violated,
+)
+from surefoot.verdict.words import round_long_numbers, statement
 
 HIGH = Var("output[0]") > 2
 
@@ -81,7 +103,73 @@ def test_intervals_have_the_digits_that_count(low: str | None, high: str | None,
     assert interval(*(None if end is None else Fraction(end) for end in (low, high))) == said
 
 
-def test_numbers_that_fill_the_line_are_rounded_and_marked() -> None:
+def test_numbers_that_fill_the_line_are_rounded_beside_the_term() -> None:
     long = "x > -15707963267948965579989817342720925807952880859375e-49 and y <= 0.125 and z[3] = 1234567"
-    assert abridged(long) == "x > ≈-1.570796327 and y <= 0.125 and z[3] = 1234567"
-    assert abridged("0.1000000000000000055511151231257827 < x") == "≈0.1 < x"
+    assert round_long_numbers(long) == "x > -1.570796327 and y <= 0.125 and z[3] = 1234567"
+    assert round_long_numbers("0.1000000000000000055511151231257827 < x") == "0.1 < x"
+
+
+def test_what_is_rounded_is_said_outside_of_the_term() -> None:
+    tenth = Fraction(0.1)
+    asked = problem(Never(Var("output[0]") > tenth))
+    lines = render(asked, answered(asked, Unknown(Reason.TIMEOUT, ""))).split("\n")
+    assert lines[0] == f"unknown (timeout): never output[0] > {show_number(tenth)}"
+    assert lines[1] == "  rounded   never output[0] > 0.1"
+    shown = page([(asked, answered(asked, Unknown(Reason.TIMEOUT, "")))])
+    assert f"<code>never output[0] &gt; {show_number(tenth)}</code>" in shown
+    assert "<p>Rounded: never output[0] &gt; 0.1</p>" in shown
+
+
+def answered(asked: Problem, verdict: Verdict) -> Result:
+    return Result(asked.name, "nobody", verdict, False, "exact", 0, {}, {}, 0.0)
+
+
+TENTHS = st.floats(-1e6, 1e6).map(Fraction)
+CONDITIONS = st.recursive(
+    st.tuples(st.sampled_from(["x", "é u", "output[0]", "F"]), TENTHS).map(lambda t: Var(t[0]) <= t[1]),
+    lambda inner: st.tuples(inner, inner).map(lambda t: t[0] & ~t[1]),
+    max_leaves=3,
+)
+
+
+@given(CONDITIONS)
+@settings(max_examples=60, deadline=None)
+def test_every_term_that_is_printed_reads_back_as_itself(condition: Term) -> None:
+    """Properties, starts, invariants, groups of starts, sets: on the screen, in sentences and on pages."""
+    asked = problem(Never(condition), initial=condition)
+    first = render(asked, answered(asked, Unknown(Reason.TIMEOUT, ""))).split("\n")[0]
+    read_again(first.removeprefix("unknown (timeout): never "), condition)
+    sentences = statement(asked, Proved(Certificate("x", {})))
+    read_again(sentences[0].removeprefix("Proved: no run reaches `").removesuffix("`."), condition)
+    starts = next(s for s in sentences if s.startswith("Starts: "))
+    read_again(starts.removeprefix("Starts: `").removesuffix("`."), condition)
+    found = in_few_words(Found(Invariant(condition, (), ()), None))
+    read_again(found.removeprefix("found the invariant "), condition)
+    group = StartGroup(condition, Unknown(Reason.TIMEOUT, "late"), False, None)
+    (_, line), *_ = starts_told(SafeStarts(None, (group,)))
+    read_again(line.removesuffix(" (late)"), condition)
+    code = re.search("<code>never (.*)</code>", page([(asked, answered(asked, Unknown(Reason.TIMEOUT, "")))]))
+    assert code is not None
+    assert parse_term(unescape(code[1])) == condition
+
+
+def read_again(text: str, condition: Term) -> None:
+    """As itself; or, where it is cut, not at all."""
+    if text.endswith("…"):
+        with pytest.raises(InvalidProblem):
+            parse_term(text)
+    else:
+        assert parse_term(text) == condition
+
+
+def test_a_trace_says_that_it_is_rounded() -> None:
+    """Thirds are shown as they are, and longer numbers are not."""
+    exact = Trace(({"load_0": Fraction(1, 3), "load_1": Fraction(0), "load_2": Fraction(1)},), ())
+    long = Trace(({"load_0": Fraction(0.1), "load_1": Fraction(0), "load_2": Fraction(1)},), ())
+    asked = problem(Never(HIGH))
+    said = "rounded   some numbers of the trace are; --json has them as they are"
+    assert said in render(asked, answered(asked, Violated(long)))
+    assert "Some numbers are rounded" in page([(asked, answered(asked, Violated(long)))])
+    whole = Trace(({"load_0": Fraction(0), "load_1": Fraction(0), "load_2": Fraction(1)},), ())
+    assert said not in render(asked, answered(asked, Violated(whole)))
+    assert said in render(asked, answered(asked, Violated(exact)))  # the output is a third in float32

@@ -59,7 +59,7 @@ def render(problem: Problem, result: Result) -> str:
     lines.append(f"  problem   {result.problem}")
     lines += [f"  {line}" for line in evidence(problem, result)]
     if isinstance(result.verdict, PerStart):
-        lines += [f"  start     {line}" for line in _starts(result.verdict)]
+        lines += [f"  start     {line}" for line in _starts(problem, result.verdict)]
     if isinstance(result.verdict, Proved | Violated | Holds | Unknown):
         lines += [f"  {line}" for line in found_lines(result.verdict.artifact)]
     lines.append(f"  engine    {result.engine}")
@@ -122,18 +122,20 @@ def in_few_words(verdict: Verdict) -> str:
 MOST_DIGITS = 12
 
 
-def _starts(found: PerStart) -> list[str]:
+def _starts(problem: Problem, found: PerStart) -> list[str]:
     """The first starts with their values, told by the variables in which they differ."""
     first = found.table[0][0]
     names = [n for n in first if any(state[n] != first[n] for state, _ in found.table)] or list(first)
     told = []
     for state, verdict in found.table[:MOST_STARTS]:
         where = ", ".join(f"{n} = {number(state[n])}" for n in names if not n.startswith("@"))
+        answer = answer_threshold(problem.property, verdict)
+        answered = "" if answer is None else f", {answer}"
         match verdict:
             case Exact(low, high):
-                told.append(f"{where}: {interval(low, high)}")
+                told.append(f"{where}: {interval(low, high)}{answered}")
             case Estimated(low, high, confidence):
-                told.append(f"{where}: {interval(low, high)} at {float(confidence):.4g}")
+                told.append(f"{where}: {interval(low, high)} at {float(confidence):.4g}{answered}")
             case Unknown(reason):
                 told.append(f"{where}: unknown ({reason.value})")
     if (rest := len(found.table) - MOST_STARTS) > 0:
