@@ -5,7 +5,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from random import Random
@@ -77,9 +77,42 @@ def make_problem(seed: int) -> Case | None:
     """Two problem files, then a JANI model, and so on."""
     if seed % 3 == 2:
         model = JaniMaker(seed).model()
-        return look_at(model, jani_questions(seed, model, 3))
-    model = Maker(seed).model()
-    return look_at(model, random_questions(seed, model, 3))
+        case = look_at(model, jani_questions(seed, model, 3))
+    else:
+        model = Maker(seed).model()
+        case = look_at(model, random_questions(seed, model, 3))
+    return None if case is None else sharpen(case, seed)
+
+
+def sharpen(case: Case, seed: int) -> Case:
+    """Thresholds at the value itself, numbers of steps at which a violation just shows or just does not."""
+    r = Random(f"sharpen {seed}")
+    questions = []
+    for question, truth in zip(case.questions, case.truths, strict=True):
+        questions.append(question)
+        if truth is None or r.random() < 0.6:
+            continue
+        plain = truth.plain
+        if isinstance(question, AboutRuns) and isinstance(plain, RunTruth):
+            if question.kind in ("never", "always") and plain.depth is not None and not plain.trouble:
+                questions[-1] = replace(question, steps=max(0, plain.depth - r.choice([0, 1])))
+        elif isinstance(question, AboutChance) and isinstance(plain, ChanceTruth) and question.reward is None:
+            if (
+                plain.starts
+                and not plain.trouble
+                and question.over in (None, "min", "max")
+                and question.of is None
+            ):
+                least, greatest = fold(question.over or "max", [pair for _, pair in plain.starts])
+                value = r.choice([least, greatest])
+                if value is not None and value.denominator < 1000:
+                    op = r.choice([">=", "<=", "<", ">"])
+                    over = question.over
+                    if case.model.jani:
+                        over = "min" if op in (">=", ">") else "max"
+                    questions[-1] = replace(question, compare=(op, value), over=over)
+    again = look_at(case.model, questions)
+    return case if again is None else again
 
 
 def write_case(case: Case, folder: Path) -> Path:
@@ -143,7 +176,7 @@ def ask_once(
         kind += ", certified"
     figures.verdicts[kind] += 1
     figures.estimates += kind == "estimated"
-    findings = compare(question, truth, answer) + look_closer(case, question, answer)
+    findings = compare(case, question, truth, answer) + look_closer(case, question, answer)
     if took > 4 * float(options[options.index("--timeout") + 1]) + 20:
         findings.append(Finding("late", f"{took:.1f} s"))
     if certify and answer.result is not None:
@@ -151,6 +184,9 @@ def ask_once(
     for finding in findings:
         if finding.kind == "refused":
             figures.refused[f"{engine}: {kind_of_message(finding.what)}"] += 1
+        if finding.kind == "documented refusal":
+            figures.findings[finding.kind] += 1
+            continue
         label = finding.kind + known_trouble(case, question)
         figures.findings[label] += 1
         features = " ".join(sorted(case.model.features))
@@ -166,7 +202,9 @@ def is_objection(message: str) -> bool:
 def known_trouble(case: Case, question: Question) -> str:
     """What is under repair is counted apart."""
     drawn = case.model.policy is not None and case.model.policy.choose == "sample"
-    return " (sample)" if drawn else ""
+    marks = [" (sample)"] if drawn else []
+    marks += [f" ({name})" for name in ("negative remainder", "float64") if name in case.model.features]
+    return "".join(marks)
 
 
 def look_closer(case: Case, question: Question, answer: Answer) -> list[Finding]:
@@ -204,7 +242,7 @@ def note_call(figures: Figures, seed: int, place: int, question: Question, truth
         return
     assert isinstance(question, AboutChance)
     assert isinstance(plain, ChanceTruth)
-    if plain.trouble or not plain.starts or question.over in ("count", "values"):
+    if plain.trouble or not plain.starts or question.over not in (None, "min", "max", "avg"):
         return
     for value in set(fold(question.over or "max", [pair for _, pair in plain.starts])):
         if value is None:

@@ -130,4 +130,5 @@ class Model:
     windows: tuple[tuple[str, int, Kind], ...] = ()
     transients: tuple[tuple[str, Kind, Value], ...] = ()
     jani: bool = False
+    float64: bool = False
     features: frozenset[str] = field(default_factory=frozenset)
