@@ -31,7 +31,6 @@ from tests.laws.oracle.runs import RunTruth
 from tests.laws.oracle.toml_text import write_problem
 from tests.laws.oracle.traces import object_to
 
-ENGINES = ["bmc", "induction", "recurrence", "explicit", "predicates", "barrier", "statistical"]
 FOR_RUNS = [
     "bmc",
     "induction",
@@ -44,6 +43,17 @@ FOR_RUNS = [
     "barrier",
 ]
 FOR_CHANCE = ["explicit", "statistical", "explicit", "predicates"]
+
+
+VARIANTS: dict[str, list[list[str]]] = {
+    "bmc": [["--solver", "z3"], ["--solver", "native"], ["--solver", "milp"]],
+    "induction": [["--solver", "z3"], ["--solver", "native"], ["--solver", "milp"]],
+    "recurrence": [[]],
+    "explicit": [["--tier", "llvm"], ["--tier", "interpreter"], ["--fuse"], ["--exact"], ["--exact"]],
+    "predicates": [["--means", "cells"], ["--means", "table"]],
+    "barrier": [[]],
+    "statistical": [["--method", "chen"], ["--eps", "0.05"], ["--method", "mixture", "--eps", "0.05"]],
+}
 
 
 @dataclass(frozen=True)
@@ -96,23 +106,24 @@ def sharpen(case: Case, seed: int) -> Case:
         if isinstance(question, AboutRuns) and isinstance(plain, RunTruth):
             if question.kind in ("never", "always") and plain.depth is not None and not plain.trouble:
                 questions[-1] = replace(question, steps=max(0, plain.depth - r.choice([0, 1])))
-        elif isinstance(question, AboutChance) and isinstance(plain, ChanceTruth) and question.reward is None:
-            if (
-                plain.starts
-                and not plain.trouble
-                and question.over in (None, "min", "max")
-                and question.of is None
-            ):
-                least, greatest = fold(question.over or "max", [pair for _, pair in plain.starts])
-                value = r.choice([least, greatest])
-                if value is not None and value.denominator < 1000:
-                    op = r.choice([">=", "<=", "<", ">"])
-                    over = question.over
-                    if case.model.jani:
-                        over = "min" if op in (">=", ">") else "max"
-                    questions[-1] = replace(question, compare=(op, value), over=over)
+        elif isinstance(question, AboutChance) and isinstance(plain, ChanceTruth):
+            questions[-1] = sharpen_chance(r, question, plain, jani=case.model.jani)
     again = look_at(case.model, questions)
     return case if again is None else again
+
+
+def sharpen_chance(r: Random, question: AboutChance, truth: ChanceTruth, *, jani: bool) -> AboutChance:
+    """Ask whether it is at least, or at most, what it is."""
+    if question.reward is not None or question.of is not None or question.over not in (None, "min", "max"):
+        return question
+    if truth.trouble or not truth.starts:
+        return question
+    value = r.choice(fold(question.over or "max", [pair for _, pair in truth.starts]))
+    if value is None or value.denominator >= 1000:
+        return question
+    op = r.choice([">=", "<=", "<", ">"])
+    over = question.over if not jani else "min" if op in (">=", ">") else "max"
+    return replace(question, compare=(op, value), over=over)
 
 
 def write_case(case: Case, folder: Path) -> Path:
@@ -146,11 +157,9 @@ def run_problem(
         options = [["--timeout", str(timeout)]]
         listed = FOR_RUNS if isinstance(question, AboutRuns) else FOR_CHANCE
         for engine in r.sample(listed, min(engines, len(listed))):
-            more = (
-                ["--exact"]
-                if engine == "explicit" and r.random() < 0.3 and isinstance(question, AboutChance)
-                else []
-            )
+            more = r.choice(VARIANTS[engine]) if r.random() < 0.5 else []
+            if isinstance(question, AboutRuns) and more in (["--exact"], ["--fuse"]):
+                more = []
             options.append(["--engine", engine, "--timeout", str(timeout), *more])
         for chosen in options:
             ask_once(figures, case, seed, place, path, chosen, certify=r.random() < certify)
@@ -190,9 +199,9 @@ def ask_once(
         label = finding.kind + known_trouble(case, question)
         figures.findings[label] += 1
         features = " ".join(sorted(case.model.features))
-        figures.found.append(
-            f"seed {seed} q{place} {engine} {label}: {question.text} | {finding.what[:300]} | {features}"
-        )
+        shown = " ".join([engine, *(x for x in options if x not in ("--engine", engine))])
+        about = f"{question.text} | {finding.what[:300]} | {features}"
+        figures.found.append(f"seed {seed} q{place} {engine} {label} [{shown}]: {about}")
 
 
 def is_objection(message: str) -> bool:

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise
 from random import Random
 
 from tests.laws.oracle.model import (
@@ -153,8 +154,8 @@ class Maker:
         policy = self.policy(scope, labels, controls, len(edges))
         initial = self.initial(variables, windows, scope)
         return Model(
-            self.name, tuple(map(self.widen, variables)), (component,), None, initial, policy, controls, tuple(windows),
-            float64=self.chance(0.06, "float64"), features=frozenset(self.features),
+            self.name, tuple(map(self.widen, variables)), (component,), None, initial, policy, controls,
+            tuple(windows), float64=self.chance(0.06, "float64"), features=frozenset(self.features),
         )  # fmt: skip
 
     def widen(self, v: Variable) -> Variable:
@@ -298,10 +299,10 @@ class Maker:
         r = self.r
         widths = [width, *([r.choice([2, 3])] if r.random() < 0.6 else []), height]
         layers = []
-        for before, after in zip(widths, widths[1:], strict=False):
+        for before, after in pairwise(widths):
             rows = [tuple(r.randint(-2, 2) for _ in range(before)) for _ in range(after)]
             bias = [r.randint(-2, 2) for _ in range(after)]
-            if after > 1 and self.chance(0.15, "ties"):
+            if after > 1 and self.chance(0.3, "ties"):
                 rows[-1], bias[-1] = rows[0], bias[0]
             layers.append(Layer(tuple(rows), tuple(bias)))
         return tuple(layers)

@@ -1,4 +1,4 @@
-"""Random JANI models and questions, with what only JANI has: transient values, indices, silent synchronisations."""
+"""Random JANI models and questions, with what only JANI has: transient values, indices, silent vectors."""
 
 from dataclasses import replace
 from fractions import Fraction

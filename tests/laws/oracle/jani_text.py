@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.laws.oracle.model import Component, Edge, Kind, Model, Outcome, Variable
 from tests.laws.oracle.network import write_network
-from tests.laws.oracle.questions import AboutChance, AboutRuns, Question, jani_question
+from tests.laws.oracle.questions import AboutRuns, Question, jani_question
 from tests.laws.oracle.terms import functions_in, jani_of, names_in
 from tests.laws.oracle.toml_text import policy_text
 
@@ -77,7 +77,7 @@ def asked_in_file(question: Question) -> bool:
         return question.kind in ("never", "always", "eventually") and question.steps is None
     if isinstance(question.spent, str):
         return False
-    plain = question.reward is None or isinstance(question.reward, tuple) and question.reward[0] == "jani"
+    plain = question.reward is None or (isinstance(question.reward, tuple) and question.reward[0] == "jani")
     return bool(question.optimise) and question.of is None and question.over != "count" and plain
 
 

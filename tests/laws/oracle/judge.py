@@ -8,7 +8,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from surefoot.cli import main
 from tests.laws.oracle.graph import Graph, TooLargeError, explore
 from tests.laws.oracle.meaning import AmbiguousError, Meaning
 from tests.laws.oracle.model import Model
@@ -23,6 +22,8 @@ from tests.laws.oracle.questions import (
 )
 from tests.laws.oracle.runs import RunTruth
 from tests.laws.oracle.traces import read_state
+
+from surefoot.cli import main
 
 DOCUMENTED = [  # by the table of refusals in docs/reference/jani.md; the last one by statistics.md
     "on which it depends, has changed",
@@ -123,7 +124,7 @@ def run_check(path: Path, names: list[str], options: list[str]) -> list[Answer]:
         said = json.loads(out)
     except ValueError:
         return [Answer(code, None, (err or out).strip())] * len(names)
-    results = said["results"] if "results" in said else [said]
+    results = said.get("results", [said])
     return [Answer(code, result) for result in results]
 
 
@@ -225,7 +226,7 @@ def compare_chance(
         found = compare_table(meaning, question, truth, verdict["table"], slack)
         if question.compare is not None and answer.code in (0, 1):
             met = {meets(question.compare, x) for pair in pairs for x in pair}
-            if met != {answer.code == 0} and (answer.code == 0 or True in met and False not in met):
+            if met != {answer.code == 0} and (answer.code == 0 or (True in met and False not in met)):
                 found.append(Finding("odd", f"exit code {answer.code}, but the threshold is met: {met}"))
         return found
     if kind not in ("exact", "estimated"):

@@ -1,6 +1,6 @@
 """What a model does in one state: which steps are enabled, what the policy picks, where a step leads.
 
-Written from docs/reference (problem-file, syntax, jani, explicit) and sections 9 and 11 of docs/certificates.md.
+Written from docs/reference (problem-file, syntax, jani, explicit) and docs/certificates.md (sections 9, 11).
 """
 
 import itertools

@@ -42,7 +42,7 @@ class AboutRuns:
 
 @dataclass(frozen=True)
 class AboutChance:
-    """`reward` None: a probability of `operator`; otherwise an expected reward until `right` (None: no goal)."""
+    """`reward` None: a probability of `operator`; else an expected reward until `right` (or for ever)."""
 
     optimise: str = ""
     compare: tuple[str, Fraction] | None = None
@@ -205,7 +205,7 @@ def in_trouble(
 def until(
     process: Process, goal: set[int], through: set[int], low: int, high: int | None, *, greatest: bool
 ) -> dict[int, Fraction]:
-    """The probability of `through U[low, high] goal`, state by state; a run that has ended stays where it is."""
+    """The probability of `through U[low, high] goal`, state by state; ended runs stay where they are."""
     best = max if greatest else min
     if high is None:
         values = reach(process, goal, through, greatest=greatest)
