@@ -75,11 +75,19 @@ def about_chance(r: Random, model: Model, scope: Scope) -> AboutChance:
         if operator == "X":
             low, high = 1, 1
         question = replace(question, operator=operator, left=left, low=low, high=high)
+        if (low, high) != (0, None) and operator in "FU" and (low == 0 or high is None) and r.random() < 0.25:
+            question = replace(
+                question, spent=("jani", ("var", "cost"), ("steps",)) if model.jani else "gold"
+            )
         if r.random() < 0.25:
             question = replace(question, compare=(r.choice([">=", "<=", "<", ">"]), r.choice(THRESHOLDS)))
     x = r.random()
     if x < 0.25:
-        over = ["min", "max", "avg", "sum", "values"] if question.compare is None else ["min", "max", "count"]
+        over = (
+            ["min", "max", "avg", "sum", "values", "argmin", "argmax"]
+            if question.compare is None
+            else ["min", "max", "count"]
+        )
         question = replace(question, over=r.choice(over))
     if x < 0.06 and not model.jani:
         question = replace(question, of=truth_term(r, scope, 0))
@@ -101,7 +109,9 @@ def random_questions(seed: int, model: Model, count: int) -> list[Question]:
     for _ in range(count):
         asked = about_runs(r, model, scope) if r.random() < 0.6 else about_chance(r, model, scope)
         gold = any(o.rewards for c in model.components for e in c.edges for o in e.outcomes)
-        if isinstance(asked, AboutChance) and asked.reward == "gold" and not gold:
-            asked = replace(asked, reward="steps")
+        if isinstance(asked, AboutChance) and not gold:
+            asked = replace(asked, reward="steps" if asked.reward == "gold" else asked.reward, spent=None)
+        if isinstance(asked, AboutChance) and asked.spent is not None:
+            asked = replace(asked, of=None)
         found.append(asked)
     return found

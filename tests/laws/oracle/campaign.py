@@ -5,7 +5,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from random import Random
@@ -31,7 +31,6 @@ from tests.laws.oracle.runs import RunTruth
 from tests.laws.oracle.toml_text import write_problem
 from tests.laws.oracle.traces import object_to
 
-ENGINES = ["bmc", "induction", "recurrence", "explicit", "predicates", "barrier", "statistical"]
 FOR_RUNS = [
     "bmc",
     "induction",
@@ -44,6 +43,17 @@ FOR_RUNS = [
     "barrier",
 ]
 FOR_CHANCE = ["explicit", "statistical", "explicit", "predicates"]
+
+
+VARIANTS: dict[str, list[list[str]]] = {
+    "bmc": [["--solver", "z3"], ["--solver", "native"], ["--solver", "milp"]],
+    "induction": [["--solver", "z3"], ["--solver", "native"], ["--solver", "milp"]],
+    "recurrence": [[]],
+    "explicit": [["--tier", "llvm"], ["--tier", "interpreter"], ["--fuse"], ["--exact"], ["--exact"]],
+    "predicates": [["--means", "cells"], ["--means", "table"]],
+    "barrier": [[]],
+    "statistical": [["--method", "chen"], ["--eps", "0.05"], ["--method", "mixture", "--eps", "0.05"]],
+}
 
 
 @dataclass(frozen=True)
@@ -77,9 +87,43 @@ def make_problem(seed: int) -> Case | None:
     """Two problem files, then a JANI model, and so on."""
     if seed % 3 == 2:
         model = JaniMaker(seed).model()
-        return look_at(model, jani_questions(seed, model, 3))
-    model = Maker(seed).model()
-    return look_at(model, random_questions(seed, model, 3))
+        case = look_at(model, jani_questions(seed, model, 3))
+    else:
+        model = Maker(seed).model()
+        case = look_at(model, random_questions(seed, model, 3))
+    return None if case is None else sharpen(case, seed)
+
+
+def sharpen(case: Case, seed: int) -> Case:
+    """Thresholds at the value itself, numbers of steps at which a violation just shows or just does not."""
+    r = Random(f"sharpen {seed}")
+    questions = []
+    for question, truth in zip(case.questions, case.truths, strict=True):
+        questions.append(question)
+        if truth is None or r.random() < 0.6:
+            continue
+        plain = truth.plain
+        if isinstance(question, AboutRuns) and isinstance(plain, RunTruth):
+            if question.kind in ("never", "always") and plain.depth is not None and not plain.trouble:
+                questions[-1] = replace(question, steps=max(0, plain.depth - r.choice([0, 1])))
+        elif isinstance(question, AboutChance) and isinstance(plain, ChanceTruth):
+            questions[-1] = sharpen_chance(r, question, plain, jani=case.model.jani)
+    again = look_at(case.model, questions)
+    return case if again is None else again
+
+
+def sharpen_chance(r: Random, question: AboutChance, truth: ChanceTruth, *, jani: bool) -> AboutChance:
+    """Ask whether it is at least, or at most, what it is."""
+    if question.reward is not None or question.of is not None or question.over not in (None, "min", "max"):
+        return question
+    if truth.trouble or not truth.starts:
+        return question
+    value = r.choice(fold(question.over or "max", [pair for _, pair in truth.starts]))
+    if value is None or value.denominator >= 1000:
+        return question
+    op = r.choice([">=", "<=", "<", ">"])
+    over = question.over if not jani else "min" if op in (">=", ">") else "max"
+    return replace(question, compare=(op, value), over=over)
 
 
 def write_case(case: Case, folder: Path) -> Path:
@@ -113,11 +157,9 @@ def run_problem(
         options = [["--timeout", str(timeout)]]
         listed = FOR_RUNS if isinstance(question, AboutRuns) else FOR_CHANCE
         for engine in r.sample(listed, min(engines, len(listed))):
-            more = (
-                ["--exact"]
-                if engine == "explicit" and r.random() < 0.3 and isinstance(question, AboutChance)
-                else []
-            )
+            more = r.choice(VARIANTS[engine]) if r.random() < 0.5 else []
+            if isinstance(question, AboutRuns) and more in (["--exact"], ["--fuse"]):
+                more = []
             options.append(["--engine", engine, "--timeout", str(timeout), *more])
         for chosen in options:
             ask_once(figures, case, seed, place, path, chosen, certify=r.random() < certify)
@@ -131,9 +173,9 @@ def ask_once(
     engine = options[1] if options[0] == "--engine" else "portfolio"
     extra = ["--policy", str(path.parent / "policy.onnx")] if case.model.jani and case.model.policy else []
     name = reference(question, place) if case.model.jani else f"q{place}"
-    began = time.monotonic()
+    began = time.process_time()
     (answer,) = run_check(path, [name], [*options, *extra])
-    took = time.monotonic() - began
+    took = time.process_time() - began
     figures.runs[engine] += 1
     if answer.result is None and engine != "portfolio" and is_objection(answer.message):
         figures.objections[engine] += 1
@@ -143,7 +185,7 @@ def ask_once(
         kind += ", certified"
     figures.verdicts[kind] += 1
     figures.estimates += kind == "estimated"
-    findings = compare(question, truth, answer) + look_closer(case, question, answer)
+    findings = compare(case, question, truth, answer) + look_closer(case, question, answer)
     if took > 4 * float(options[options.index("--timeout") + 1]) + 20:
         findings.append(Finding("late", f"{took:.1f} s"))
     if certify and answer.result is not None:
@@ -151,12 +193,15 @@ def ask_once(
     for finding in findings:
         if finding.kind == "refused":
             figures.refused[f"{engine}: {kind_of_message(finding.what)}"] += 1
+        if finding.kind == "documented refusal":
+            figures.findings[finding.kind] += 1
+            continue
         label = finding.kind + known_trouble(case, question)
         figures.findings[label] += 1
         features = " ".join(sorted(case.model.features))
-        figures.found.append(
-            f"seed {seed} q{place} {engine} {label}: {question.text} | {finding.what[:300]} | {features}"
-        )
+        shown = " ".join([engine, *(x for x in options if x not in ("--engine", engine))])
+        about = f"{question.text} | {finding.what[:300]} | {features}"
+        figures.found.append(f"seed {seed} q{place} {engine} {label} [{shown}]: {about}")
 
 
 def is_objection(message: str) -> bool:
@@ -166,7 +211,9 @@ def is_objection(message: str) -> bool:
 def known_trouble(case: Case, question: Question) -> str:
     """What is under repair is counted apart."""
     drawn = case.model.policy is not None and case.model.policy.choose == "sample"
-    return " (sample)" if drawn else ""
+    marks = [" (sample)"] if drawn else []
+    marks += [f" ({name})" for name in ("negative remainder", "float64") if name in case.model.features]
+    return "".join(marks)
 
 
 def look_closer(case: Case, question: Question, answer: Answer) -> list[Finding]:
@@ -204,7 +251,7 @@ def note_call(figures: Figures, seed: int, place: int, question: Question, truth
         return
     assert isinstance(question, AboutChance)
     assert isinstance(plain, ChanceTruth)
-    if plain.trouble or not plain.starts or question.over in ("count", "values"):
+    if plain.trouble or not plain.starts or question.over not in (None, "min", "max", "avg"):
         return
     for value in set(fold(question.over or "max", [pair for _, pair in plain.starts])):
         if value is None:

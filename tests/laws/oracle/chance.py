@@ -1,7 +1,7 @@
 """Exact probabilities and expected rewards over everything that policy and environment leave open.
 
-Where something is 0, 1 or infinite is found on the graph; the rest by policy iteration in fractions. A policy that is
-its own best improvement has the optimal value: above, because its value bounds every other's; below, because it is one.
+Where something is 0, 1 or infinite is found on the graph; the rest by policy iteration in fractions. A policy
+that is its own best improvement has the optimal value: its value bounds every other's, and it is one itself.
 """
 
 from collections.abc import Callable
@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-
 from tests.laws.oracle.graph import Graph
 
 Row = tuple[Fraction, dict[int, Fraction]]  # expected reward, probabilities of the next nodes

@@ -1,6 +1,8 @@
 """Random models and questions as problem files can say them; the same seed gives the same problem."""
 
+from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise
 from random import Random
 
 from tests.laws.oracle.model import (
@@ -80,7 +82,7 @@ def random_outcome(
 ) -> list[Update]:
     updates = []
     for variable in variables:
-        if r.random() < 0.55:
+        if r.random() < 0.4:
             continue
         kind, place = variable.kind, ("var", variable.name)
         if kind.length is None:
@@ -136,6 +138,7 @@ class Maker:
         )
         variables = [self.start(v) for v in variables]
         scope = Scope(linear=self.chance(0.45, "linear"), risky=self.chance(0.12, "risky"))
+        scope.negative = self.chance(0.04, "negative remainder")
         for v in variables:
             scope.add(v.name, v.kind)
         for name, length, kind in windows:
@@ -151,13 +154,24 @@ class Maker:
         policy = self.policy(scope, labels, controls, len(edges))
         initial = self.initial(variables, windows, scope)
         return Model(
-            self.name, tuple(variables), (component,), None, initial, policy, controls, tuple(windows),
-            features=frozenset(self.features),
+            self.name, tuple(map(self.widen, variables)), (component,), None, initial, policy, controls,
+            tuple(windows), float64=self.chance(0.06, "float64"), features=frozenset(self.features),
         )  # fmt: skip
+
+    def widen(self, v: Variable) -> Variable:
+        """Perhaps without limits: what is reached stays finite."""
+        if (
+            v.starts is None
+            or v.kind.base != "int"
+            or v.kind.length is not None
+            or not self.chance(0.1, "open range")
+        ):
+            return v
+        return replace(v, kind=Kind("int", v.kind.low if self.r.random() < 0.5 else None, None))
 
     def start(self, v: Variable) -> Variable:
         r = self.r
-        if v.kind.base == "real" or r.random() < 0.6:
+        if v.kind.base == "real" or r.random() < 0.5:
             values = {random_value(r, v.kind) for _ in range(r.choice([1, 1, 1, 2]))}
             if v.kind.base == "real":
                 values = {random_value(r, v.kind)}
@@ -187,6 +201,7 @@ class Maker:
     ) -> list[Edge]:  # fmt: skip
         r = self.r
         safe = 0.9 if self.chance(0.15, "escapes") else 1.0
+        calm = replace(scope, risky=False)  # no page says when rewards that nobody asks for must be defined
         edges = []
         for _ in range(r.choice([2, 3, 3, 4])):
             inner = scope.copy()
@@ -194,7 +209,7 @@ class Maker:
                 inner.real.append(("var", c.name))
                 inner.real.append(("var", c.name))
             action = None if controls or r.random() < 0.2 else r.choice(labels or LABELS)
-            guard = True if r.random() < 0.4 else truth_term(r, inner, 1)
+            guard = True if r.random() < 0.55 else truth_term(r, inner, 1)
             chosen, assuming = (), True
             if self.chance(0.15, "chosen"):
                 chosen, assuming = self.choice(f"{prefix}k", inner)
@@ -209,7 +224,7 @@ class Maker:
                 if self.chance(0.1, "sequence") and not windows:
                     updates = in_sequence(r, updates)
                 rewards = (
-                    (("gold", ("abs", whole_term(r, scope, 1))),) if r.random() < 0.5 and not prefix else ()
+                    (("gold", ("abs", whole_term(r, calm, 1))),) if r.random() < 0.5 and not prefix else ()
                 )
                 target = r.choice([None, *locations]) if locations else None
                 outcomes.append(Outcome(tuple(updates), p, rewards, target))
@@ -270,19 +285,27 @@ class Maker:
 
     def network(self, scope: Scope, height: int, actions: tuple[str, ...] | None, choose: str) -> Policy:
         r = self.r
+        windows = sorted({t[1].split("_")[0] for t in scope.whole if t[0] == "var" and t[1].startswith("w_")})
+        if windows and self.chance(0.4, "observed window"):
+            layers = self.layers(sum(t[0] == "var" and t[1].startswith("w_") for t in scope.whole), height)
+            return Policy(None, layers, (("var", "w"),), actions, choose=choose)
         places = [*scope.whole, *scope.real, *(("ite", t, 1, 0) for t in scope.truth)]
         observe = r.sample(places, min(len(places), r.choice([1, 2, 3])))
         if self.chance(0.15, "observed term"):
             observe[0] = whole_term(r, scope, 1) if r.random() < 0.5 else ("/", observe[0], r.choice([2, 4]))
-        widths = [len(observe), *([r.choice([2, 3])] if r.random() < 0.6 else []), height]
+        return Policy(None, self.layers(len(observe), height), tuple(observe), actions, choose=choose)
+
+    def layers(self, width: int, height: int) -> tuple[Layer, ...]:
+        r = self.r
+        widths = [width, *([r.choice([2, 3])] if r.random() < 0.6 else []), height]
         layers = []
-        for before, after in zip(widths, widths[1:], strict=False):
+        for before, after in pairwise(widths):
             rows = [tuple(r.randint(-2, 2) for _ in range(before)) for _ in range(after)]
             bias = [r.randint(-2, 2) for _ in range(after)]
-            if after > 1 and self.chance(0.15, "ties"):
+            if after > 1 and self.chance(0.3, "ties"):
                 rows[-1], bias[-1] = rows[0], bias[0]
             layers.append(Layer(tuple(rows), tuple(bias)))
-        return Policy(None, tuple(layers), tuple(observe), actions, choose=choose)
+        return tuple(layers)
 
     # Several components
 

@@ -1,4 +1,4 @@
-"""Random JANI models and questions, with what only JANI has: transient values, indices, silent synchronisations."""
+"""Random JANI models and questions, with what only JANI has: transient values, indices, silent vectors."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -32,6 +32,8 @@ class JaniMaker(Maker):
             open_start = kind.base != "real" and kind.length is None and self.chance(0.2, "open start")
             variables.append(Variable(name, kind, None if open_start else (random_value(r, kind),)))
         scope = Scope(linear=self.chance(0.35, "linear"), risky=self.chance(0.1, "risky"))
+        scope.negative = self.chance(0.04, "negative remainder")
+        scope.calls = self.chance(0.25, "functions")
         for v in variables:
             scope.add(v.name, v.kind)
         self.features |= {v.kind.base if v.kind.length is None else "array" for v in variables}
@@ -43,6 +45,8 @@ class JaniMaker(Maker):
         self.payer = r.choice(names)
         components = [self.automaton(name, variables[i :: len(names)], scope) for i, name in enumerate(names)]
         vectors = self.joined(components) if len(names) > 1 or self.chance(0.3) else None
+        if len(names) == 1 and not vectors:
+            vectors = None  # an empty list beside edges with actions is refused
         labels = sorted(
             {v.result for v in vectors if v.result} if vectors is not None else self.actions(components)
         )
@@ -58,7 +62,7 @@ class JaniMaker(Maker):
             policy = None
         self.chance(0.3, "local")
         return Model(
-            self.name, tuple(variables), tuple(components), vectors, initial, policy,
+            self.name, tuple(map(self.widen, variables)), tuple(components), vectors, initial, policy,
             transients=transients, jani=True, features=frozenset(self.features),
         )  # fmt: skip
 
@@ -76,7 +80,7 @@ class JaniMaker(Maker):
             seen.whole.append(COST)
         edges = []
         for _ in range(r.choice([2, 3, 3, 4])):
-            guard = True if r.random() < 0.4 else truth_term(r, seen, 1)
+            guard = True if r.random() < 0.55 else truth_term(r, seen, 1)
             probabilities: list[Term] = [Fraction(1)]
             if self.chance(0.45, "outcomes"):
                 probabilities = list(r.choice(PROBABILITIES))
@@ -102,7 +106,11 @@ class JaniMaker(Maker):
         r = self.r
         if not self.costs or name != self.payer or r.random() < 0.4:
             return []
-        amount = ("abs", whole_term(r, scope, 1)) if r.random() < 0.5 else r.choice([1, 2, 3])
+        amount = (
+            ("abs", whole_term(r, replace(scope, risky=False), 1))
+            if r.random() < 0.5
+            else r.choice([1, 2, 3])
+        )
         found = [Update("cost", amount, None, 0)]
         written = {u.name for u in updates}
         free = [v for v in own if v.kind.base == "int" and v.kind.length is None and v.name not in written]
@@ -140,6 +148,8 @@ def jani_questions(seed: int, model: Model, count: int) -> list[Question]:
             found.append(about_runs(r, model, scope))
             continue
         asked = about_chance(r, model, scope)
+        if asked.spent is not None and (not model.transients or not asked.optimise):
+            asked = replace(asked, spent=None)
         if asked.reward is not None:
             asked = replace(asked, reward=random_reward(r, model))
             if asked.high is not None:

@@ -6,8 +6,8 @@ from typing import Any
 
 from tests.laws.oracle.model import Component, Edge, Kind, Model, Outcome, Variable
 from tests.laws.oracle.network import write_network
-from tests.laws.oracle.questions import AboutChance, AboutRuns, Question, jani_question
-from tests.laws.oracle.terms import jani_of, names_in
+from tests.laws.oracle.questions import AboutRuns, Question, jani_question
+from tests.laws.oracle.terms import functions_in, jani_of, names_in
 from tests.laws.oracle.toml_text import policy_text
 
 
@@ -75,7 +75,9 @@ def asked_in_file(question: Question) -> bool:
     """Whether JANI can say it (other questions are asked as text)."""
     if isinstance(question, AboutRuns):
         return question.kind in ("never", "always", "eventually") and question.steps is None
-    plain = question.reward is None or isinstance(question.reward, tuple) and question.reward[0] == "jani"
+    if isinstance(question.spent, str):
+        return False
+    plain = question.reward is None or (isinstance(question.reward, tuple) and question.reward[0] == "jani")
     return bool(question.optimise) and question.of is None and question.over != "count" and plain
 
 
@@ -114,9 +116,32 @@ def model_json(model: Model, questions: list[Question], local: set[str]) -> dict
             if asked_in_file(q)
         ],
     }
+    functions = functions_of(model)
+    if functions:
+        found["features"] = [*found["features"], "functions"]  # type: ignore[misc]
+        found["functions"] = [
+            {
+                "name": name,
+                "type": "int",
+                "parameters": [{"name": p, "type": "int"} for p in parameters],
+                "body": jani_of(body),
+            }
+            for name, (parameters, body) in sorted(functions.items())
+        ]
     if model.initial is not True:
         found["restrict-initial"] = {"exp": jani_of(model.initial)}
     return found
+
+
+def functions_of(model: Model) -> dict[str, Any]:
+    terms = [model.initial]
+    for component in model.components:
+        for edge in component.edges:
+            terms.append(edge.guard)
+            for outcome in edge.outcomes:
+                terms.append(outcome.probability)
+                terms += [part for u in outcome.updates for part in (u.value, u.index)]
+    return {name: value for term in terms for name, value in functions_in(term).items()}
 
 
 def private_names(model: Model, questions: list[Question]) -> set[str]:

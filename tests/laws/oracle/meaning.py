@@ -1,6 +1,6 @@
 """What a model does in one state: which steps are enabled, what the policy picks, where a step leads.
 
-Written from docs/reference (problem-file, syntax, jani, explicit) and sections 9 and 11 of docs/certificates.md.
+Written from docs/reference (problem-file, syntax, jani, explicit) and docs/certificates.md (sections 9, 11).
 """
 
 import itertools
@@ -151,7 +151,7 @@ class Meaning:
         found: dict[str, Value] = {}
         raw: list[Value] = []
         if policy.layers:
-            observed = [value_of(t, names) for t in policy.observe]
+            observed = self.observed(names)
             raw = [number(Fraction(float(x))) for x in outputs_of(policy.layers, observed)]
             found |= {f"output{i}": x for i, x in enumerate(raw)}
         elif self.model.controls:
@@ -165,6 +165,17 @@ class Meaning:
         for control, x in zip(self.model.controls, raw, strict=False):
             x = x if control.low is None else max(x, control.low)
             found[control.name] = number(x if control.high is None else min(x, control.high))
+        return found
+
+    def observed(self, names: Names) -> list[Value]:
+        """The inputs of the network; the name of a window stands for all its values."""
+        assert self.model.policy is not None
+        found = []
+        for term in self.model.policy.observe:
+            if isinstance(term, tuple) and term[0] == "var" and term[1] in self.windows:
+                found += [names[f"{term[1]}_{i}"] for i in range(self.windows[term[1]])]
+            else:
+                found.append(value_of(term, names))
         return found
 
     def picks(self, names: Names, steps: list[Step], *, widened: bool) -> list[Pick]:
@@ -181,7 +192,7 @@ class Meaning:
         keys = self.keys()
         scores = [names[f"output{i}"] for i in range(len(keys))]
         if policy.choose == "sample":
-            shares = softmax_shares(outputs_of(policy.layers, [value_of(t, names) for t in policy.observe]))
+            shares = softmax_shares(outputs_of(policy.layers, self.observed(names)))
             return [Pick(share, key, True) for share, key in zip(shares, keys, strict=True)]
         allowed = [
             i

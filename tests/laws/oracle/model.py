@@ -58,7 +58,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Choice:
-    """A value that the environment picks: of a finite kind, or one of the candidates (which `assuming` lists)."""
+    """A value that the environment picks: of a finite kind, or a candidate (`assuming` lists them)."""
 
     name: str
     kind: Kind
@@ -99,7 +99,7 @@ class Layer:
 
 @dataclass(frozen=True)
 class Policy:
-    """A program (`branches` of condition and action or controls), or a network with ReLU between its layers."""
+    """A program (`branches`: condition and action or controls), or a network, ReLU between its layers."""
 
     branches: tuple[tuple[Term, object], ...] | None = None
     layers: tuple[Layer, ...] = ()
@@ -130,4 +130,5 @@ class Model:
     windows: tuple[tuple[str, int, Kind], ...] = ()
     transients: tuple[tuple[str, Kind, Value], ...] = ()
     jani: bool = False
+    float64: bool = False
     features: frozenset[str] = field(default_factory=frozenset)

@@ -1,4 +1,4 @@
-"""Tiny networks: their outputs in float32 as the documentation orders the operations, and their ONNX files."""
+"""Tiny networks: their outputs in float32 in the documented order of operations, and their ONNX files."""
 
 import math
 from collections.abc import Sequence
@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 from onnx import TensorProto, helper, save
-
 from tests.laws.oracle.model import Layer
 from tests.laws.oracle.terms import Value
 
@@ -41,7 +40,7 @@ def affine(row: Sequence[int], bias: int, values: Sequence[np.float32]) -> np.fl
 
 
 def softmax_shares(outputs: Sequence[np.float32]) -> list[Fraction]:
-    """Float64 exponentials of differences to the largest output, taken as exact numbers and divided by their sum."""
+    """Float64 exponentials of differences to the largest output, as exact numbers, divided by their sum."""
     top = max(outputs)
     parts = [Fraction(math.exp(float(x) - float(top))) for x in outputs]
     return [part / sum(parts) for part in parts]

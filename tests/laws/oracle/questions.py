@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from tests.laws.oracle.chance import Process, expect, process_of, reach
+from tests.laws.oracle.chance import Process, Row, expect, process_of, reach
 from tests.laws.oracle.graph import Graph
 from tests.laws.oracle.meaning import AmbiguousError
 from tests.laws.oracle.runs import (
@@ -42,7 +42,7 @@ class AboutRuns:
 
 @dataclass(frozen=True)
 class AboutChance:
-    """`reward` None: a probability of `operator`; otherwise an expected reward until `right` (None: no goal)."""
+    """`reward` None: a probability of `operator`; else an expected reward until `right` (or for ever)."""
 
     optimise: str = ""
     compare: tuple[str, Fraction] | None = None
@@ -52,6 +52,7 @@ class AboutChance:
     low: int = 0
     high: int | None = None
     reward: Term | None = None  # "steps", a name, or ("of", term)
+    spent: Term | None = None  # the bounds are on this reward, not on steps
     over: str | None = None
     of: Term | None = None
 
@@ -64,7 +65,8 @@ class AboutChance:
         return f"{head} [ {self.path_text() if self.reward is None else self.reward_text()} ]{tail}"
 
     def path_text(self) -> str:
-        operator = self.operator + bound_text(self.low, self.high) if self.operator != "X" else "X"
+        spent = "" if self.spent is None else f"{{{self.spent}}}"
+        operator = self.operator + spent + bound_text(self.low, self.high) if self.operator != "X" else "X"
         right = wrap(self.right, 6)
         if self.operator in "XFG":
             return f"{operator} {right}"
@@ -120,7 +122,9 @@ def judge_chance(graph: Graph, question: AboutChance) -> ChanceTruth:
     if any(graph.nodes[n].status == "blocked" for n in closure(graph, first, lambda n: n not in goal)):
         raise AmbiguousError("an assumption that cannot be kept, and a probability")
     sides = []
-    process = process_of(graph, payer(graph, question))
+    if question.spent is not None:
+        return judge_spending(graph, question, goal, through, opposite, trouble)
+    process = process_of(graph, payer(graph, question.reward))
     for greatest in (False, True):
         if question.reward is not None:
             values = expected(process, goal, question, greatest)
@@ -201,7 +205,7 @@ def in_trouble(
 def until(
     process: Process, goal: set[int], through: set[int], low: int, high: int | None, *, greatest: bool
 ) -> dict[int, Fraction]:
-    """The probability of `through U[low, high] goal`, state by state; a run that has ended stays where it is."""
+    """The probability of `through U[low, high] goal`, state by state; ended runs stay where they are."""
     best = max if greatest else min
     if high is None:
         values = reach(process, goal, through, greatest=greatest)
@@ -224,8 +228,54 @@ def until(
     return values
 
 
-def payer(graph: Graph, question: AboutChance) -> Any:
-    reward = question.reward
+def judge_spending(
+    graph: Graph, question: AboutChance, goal: set[int], through: set[int], opposite: bool, trouble: bool
+) -> ChanceTruth:
+    """A bound on a reward makes the sum so far part of the state."""
+    pay = payer(graph, question.spent)
+    low, high = question.low, question.high
+    cap = low if high is None else high + 1
+    numbers: dict[tuple[int, int], int] = {}
+    rows: dict[int, list[Row]] = {}
+    waiting = [(n, 0) for _, shares in graph.starts for _, n in shares]
+
+    def enter(place: tuple[int, int]) -> int:
+        if place not in numbers:
+            numbers[place] = len(numbers)
+            waiting.append(place)
+        return numbers[place]
+
+    for place in list(waiting):
+        enter(place)
+    while waiting:
+        n, total = place = waiting.pop()
+        if numbers[place] in rows:
+            continue
+        rows[numbers[place]] = found = []
+        for choice in graph.nodes[n].choices:
+            row: dict[int, Fraction] = {}
+            for p, m, earned in choice:
+                target = enter((m, min(cap, total + int(pay(n, earned)))))
+                row[target] = row.get(target, Fraction(0)) + p
+            found.append((Fraction(0), row))
+    process = Process(rows)
+    fits = {k: low <= total and (high is None or total <= high) for (_, total), k in numbers.items()}
+    reached = {k for (n, _), k in numbers.items() if n in goal and fits[k]}
+    allowed = {k for (n, total), k in numbers.items() if n in through and (high is None or total <= high)}
+    sides = []
+    for greatest in (False, True):
+        values = reach(process, reached, allowed, greatest=greatest != opposite)
+        final = {n: values[numbers[n, 0]] for _, shares in graph.starts for _, n in shares}
+        sides.append(
+            [mix({n: 1 - x if opposite else x for n, x in final.items()}, s) for _, s in graph.starts]
+        )
+    if question.optimise:
+        sides = [sides[question.optimise == "max"]] * 2
+    pairs = tuple((s, (a, b)) for (s, _), a, b in zip(graph.starts, *sides, strict=True))
+    return ChanceTruth(pairs, trouble, process.exact)
+
+
+def payer(graph: Graph, reward: Term | None) -> Any:
     if reward is None or reward == "steps":
         return lambda n, earned: Fraction(1)
     if isinstance(reward, str):
@@ -262,12 +312,23 @@ def expected(process: Process, goal: set[int], question: AboutChance, greatest: 
 # JANI
 
 
+def asks_existence(question: AboutChance) -> bool:
+    """`∃ F b` in every start: JANI has a word for it."""
+    plain = (
+        question.reward is None and question.operator == "F" and (question.low, question.high) == (0, None)
+    )
+    return plain and question.optimise == "max" and question.compare == (">", 0) and question.over == "min"
+
+
 def jani_question(question: Question) -> dict[str, Any]:
     if isinstance(question, AboutRuns):
         op = {"always": "G", "never": "G", "eventually": "F"}[question.kind]
         term = ("not", question.condition) if question.kind == "never" else question.condition
         fun, inner = "∀", {"op": "∀", "exp": {"op": op, "exp": jani_of(term)}}
         return {"op": "filter", "fun": fun, "states": {"op": "initial"}, "values": inner}
+    if asks_existence(question):
+        exists = {"op": "∃", "exp": {"op": "F", "exp": jani_of(question.right)}}
+        return {"op": "filter", "fun": "∀", "states": {"op": "initial"}, "values": exists}
     if question.reward is None:
         path: dict[str, Any] = {"op": question.operator}
         if question.operator in "XFG":
@@ -278,7 +339,11 @@ def jani_question(question: Question) -> dict[str, Any]:
         if question.high is not None:
             strict = question.high % 2 == 1
             bounds |= {"upper": question.high + strict} | ({"upper-exclusive": True} if strict else {})
-        if bounds and question.operator != "X":
+        if bounds and question.spent is not None:
+            path["reward-bounds"] = [
+                {"exp": jani_of(question.spent[1]), "accumulate": ["steps"], "bounds": bounds}
+            ]
+        elif bounds and question.operator != "X":
             path["step-bounds"] = bounds
         measured: dict[str, Any] = {"op": f"P{question.optimise}", "exp": path}
     else:

@@ -18,6 +18,8 @@ class Scope:
     arrays: list[tuple[str, Kind]] = field(default_factory=list)
     linear: bool = False  # no products, quotients, remainders
     risky: bool = False  # divisors and indices may be anything
+    calls: bool = False  # functions of a JANI model
+    negative: bool = False  # remainders by negative numbers
 
     def add(self, name: str, kind: Kind) -> None:
         if kind.length is not None:
@@ -31,7 +33,16 @@ class Scope:
         {"int": self.whole, "real": self.real, "bool": self.truth}[base].append(place)
 
     def copy(self) -> "Scope":
-        return Scope([*self.whole], [*self.real], [*self.truth], [*self.arrays], self.linear, self.risky)
+        lists = ([*self.whole], [*self.real], [*self.truth], [*self.arrays])
+        return Scope(*lists, self.linear, self.risky, self.calls, self.negative)
+
+
+P, Q = ("var", "p"), ("var", "q")
+FUNCTIONS = [
+    lambda a, b: ("call", "twice", ("p",), ("*", 2, P), a()),
+    lambda a, b: ("call", "spread", ("p", "q"), ("abs", ("-", P, Q)), a(), b()),
+    lambda a, b: ("call", "pick", ("p", "q"), ("ite", ("<", P, Q), P, ("-", Q, 1)), a(), b()),
+]
 
 
 def whole_term(r: Random, scope: Scope, depth: int = 2) -> Term:
@@ -46,7 +57,14 @@ def whole_term(r: Random, scope: Scope, depth: int = 2) -> Term:
     kinds = ["+", "-", "min", "max", "ite", "+", "-", "neg", "abs"]
     if not scope.linear:
         kinds += ["*", "%", "floor", "ceil", "trc", "sgn", "^", "select", "rounded"]
+    if not scope.linear:
+        kinds += ["sum"]
+    if scope.calls and r.random() < 0.15:
+        return r.choice(FUNCTIONS)(more, more)
     kind = r.choice(kinds)
+    if kind == "sum":
+        many = [more() for _ in range(r.choice([2, 3]))]
+        return ("product", *many[:2]) if r.random() < 0.2 else ("sum", *many)
     if kind in ("neg", "abs", "sgn"):
         return (kind, more())
     if kind == "ite":
@@ -56,6 +74,8 @@ def whole_term(r: Random, scope: Scope, depth: int = 2) -> Term:
     if kind == "%":
         if scope.risky and r.random() < 0.4:
             return ("%", more(), more())
+        if scope.negative and r.random() < 0.5:
+            return ("%", more(), r.choice([-2, -3]))
         return ("%", more(), r.choice([2, 3, 4]))
     if kind in ("floor", "ceil", "trc"):
         return (kind, ("/", more(), more() if scope.risky and r.random() < 0.3 else r.choice([2, 3, -2])))

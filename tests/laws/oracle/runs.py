@@ -1,6 +1,6 @@
 """The truth of questions about all runs: safety by reachability, liveness by ends and cycles.
 
-The rules are those of docs/reference/engines.md ("What a violation is") and section 11 of docs/certificates.md.
+The rules are those of docs/reference/engines.md ("What a violation is") and docs/certificates.md, section 11.
 """
 
 from collections.abc import Iterable

@@ -68,6 +68,8 @@ STRICT = {
     ">=": lambda a, b: a >= b,
     "not": lambda a: not a,
     "array": lambda *items: items,
+    "sum": lambda *items: number(sum(items)),
+    "product": lambda *items: number(math.prod(items)),
 }
 
 
@@ -90,6 +92,9 @@ def value_of(term: Term, names: Mapping[str, Value]) -> Value:
         return value_of(term[2] if value_of(term[1], names) else term[3], names)
     if op == "chain":
         return value_of(unchain(term), names)
+    if op == "call":  # ("call", function, parameters, body, argument, …)
+        given = [value_of(part, names) for part in term[4:]]
+        return value_of(term[3], dict(zip(term[2], given, strict=True)))
     arguments = [value_of(part, names) for part in term[1:]]
     if op == "select":
         array, index = arguments
@@ -118,7 +123,17 @@ def names_in(term: Term) -> set[str]:
         return {term[1]}
     if term[0] in ("at", "chosen", "output"):
         return {special_name(term)}
-    return {name for part in term[1:] for name in names_in(part)}
+    return {name for part in term[4 if term[0] == "call" else 1 :] for name in names_in(part)}
+
+
+def functions_in(term: Term) -> dict[str, tuple[tuple[str, ...], Term]]:
+    """The functions that a term calls: name, parameters, body."""
+    if not isinstance(term, tuple) or term[0] == "var":
+        return {}
+    found = {term[1]: (term[2], term[3])} if term[0] == "call" else {}
+    for part in term[4 if term[0] == "call" else 1 :]:
+        found |= functions_in(part)
+    return found
 
 
 # Text in surefoot's syntax, with the parentheses that its table of operators asks for
@@ -184,7 +199,18 @@ def wrap(term: Term, least: int) -> str:
 
 # JANI
 
-SYMBOLS = {"and": "∧", "or": "∨", "not": "¬", "=>": "⇒", "!=": "≠", "<=": "≤", ">=": "≥", "^": "pow"}
+SYMBOLS = {
+    "and": "∧",
+    "or": "∨",
+    "not": "¬",
+    "=>": "⇒",
+    "!=": "≠",
+    "<=": "≤",
+    ">=": "≥",
+    "^": "pow",
+    "sum": "+",
+    "product": "*",
+}
 
 
 def jani_of(term: Term) -> Any:
@@ -203,6 +229,8 @@ def jani_of(term: Term) -> Any:
         return {"op": "-", "left": 0, "right": jani_of(arguments[0])}
     if op == "array":
         return {"op": "av", "elements": [jani_of(a) for a in arguments]}
+    if op == "call":
+        return {"op": "call", "function": arguments[0], "args": [jani_of(a) for a in arguments[3:]]}
     parts = [jani_of(a) for a in arguments]
     if op == "select":
         return {"op": "aa", "exp": parts[0], "index": parts[1]}

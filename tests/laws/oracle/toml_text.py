@@ -146,6 +146,8 @@ def policy_text(model: Model) -> list[str]:
 def problem_text(model: Model, questions: list[Question]) -> str:
     windows = {name for name, _, _ in model.windows}
     lines = [f"name = {quoted(model.name)}"]
+    if model.float64:
+        lines.append('arithmetic = "float64"')
     if (start := starts_text(model)) is not True:
         lines.append(f"initial = {term_text(start)}")
     if model.variables:

@@ -1,6 +1,7 @@
 """Whether the trace of a violation is a run of the oracle's graph, and violates the question."""
 
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 from tests.laws.oracle.graph import Graph
@@ -32,7 +33,7 @@ def object_to(meaning: Meaning, graph: Graph, question: AboutRuns, trace: dict[s
     if states[0] not in [s for s, _ in graph.starts]:
         return "the trace does not begin in a start"
     possible = [{n for _, n in graph.places[states[0]]}]
-    for before, after in zip(states, states[1:], strict=False):
+    for before, after in pairwise(states):
         reached = {
             m for n in possible[-1] for m in graph.nodes[n].successors() if graph.nodes[m].state == after
         }
