@@ -311,7 +311,7 @@ def settled(condition: Term, environment: Environment) -> bool | None:
 
 
 def _combined(parts: tuple[Term, ...], deciding: bool, environment: Environment) -> bool | None:
-    """One deciding part is enough, if those before it have a value; the other value must hold of all parts."""
+    """One deciding part is enough, if those before it have a value; else all parts have the other one."""
     others = True
     for part in parts:
         value = settled(part, environment)

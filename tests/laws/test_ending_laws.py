@@ -1,9 +1,9 @@
 """Where runs end: what is proved about all runs is so with probability 1, for every way to choose an action.
 
-Random tables (`tabled_systems.py`) have actions that are not enabled, steps of the environment's own and equal
-outputs. Each is judged by the interpreter of tables, by the probability that `explicit` computes, and by every
-engine, encoding and claim that can take it. A proof allows every action of a tie; a violation is a run of the
-reference, which takes the first one.
+Random tables (`tabled_systems.py`) have actions that are not enabled, steps of the environment's own and
+equal outputs. Each is judged by the interpreter of tables, by the probability that `explicit` computes, and
+by every engine, encoding and claim that can take it. A proof allows every action of a tie; a violation is a
+run of the reference, which takes the first one.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is decided by the form of a question is decided as the reference semantics does, ends and errors included."""
+"""What is decided by the form of a question is decided as the reference does, with ends and errors."""
 
 from __future__ import annotations
 
@@ -32,11 +32,17 @@ from surefoot.work.budget import Budget
 
 X = Var("x")
 ITSELF = X / X  # without a value where x is 0
+START = equal(X, 0)
 ENGINES = (Bmc(depth=5), Induction(depth=3), Predicates(), Explicit())
 
 
 def counting(
-    asked: Property, *, initial: Term = equal(X, 0), guard: Term = X < 2, value: Term = X + 1, when: Term = TRUE
+    asked: Property,
+    *,
+    initial: Term = START,
+    guard: Term = X < 2,
+    value: Term = X + 1,
+    when: Term = TRUE,
 ) -> Problem:
     """From 0 up to 2, where the run ends."""
     up = Edge("here", "a", guard, outcomes=(Outcome(updates=(Update(X, value),), target="here"),))

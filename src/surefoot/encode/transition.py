@@ -102,7 +102,7 @@ class Acting:
         return tuple(t for t in self.transitions if self.actions[t] == action)
 
     def may_end(self) -> Term:
-        """Nothing is left of the environment's own, and the policy is not asked or may pick what is disabled.
+        """Nothing of the environment's own is left, and the policy is not asked or may pick what is disabled.
 
         Where it has no value (`undefined`) nothing is said of its pick; such a state is one to escape to.
         """

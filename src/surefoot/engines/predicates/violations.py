@@ -63,7 +63,7 @@ def _levels(table: Table, unclear: Mask, reached: Mask, before: Ids, budget: Bud
 
 
 def select_reference_steps(table: Table, edges: Ids, unclear: Mask, budget: Budget) -> Mask:
-    """Which of these steps the reference makes; when the budget is spent, those that it has been asked about."""
+    """Which of these steps the reference makes; when time is up, of those that it was asked about."""
     found = ~unclear[table.sources[edges]]
     permitted: dict[int, tuple[object, ...]] = {}
     for place in np.flatnonzero(~found).tolist():

@@ -39,8 +39,9 @@ def check_policy(policy: Policy, environment: Environment, where: str = "policy"
             scope = state.also({c.name: REAL for c in environment.controls}).with_reserved(proposed)
             scope.require(permits, BOOL, f"{where}.permits")
             if _draws(inner) and free_names(permits) & set(proposed):
+                what = "a shield that looks at the proposed action needs a policy that proposes one"
                 raise InvalidProblem(
-                    "a shield that looks at the proposed action needs a policy that proposes one, and this draws",
+                    f"{what}, and this draws",
                     fix="choose by argmax, or permit by what is known of the state alone",
                     where=f"{where}.permits",
                 )

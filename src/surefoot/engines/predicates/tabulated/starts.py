@@ -2,8 +2,8 @@
 
 A start from which no bad state can be reached, whatever rounding decides, is safe. One from which a bad state
 is reached along steps that the reference semantics makes is refuted: where rounding leaves a choice between
-actions, as on a tie, the reference is asked which one it picks, as `violations` does for `check`. What remains
-is open: only another evaluation than the reference, or an error of the model, decides there.
+actions, as on a tie, the reference is asked which one it picks, as `violations` does for `check`. What
+remains is open: only another evaluation than the reference, or an error of the model, decides there.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def sorted_starts(problem: Problem, budget: Budget) -> SortedStarts:
 
 
 def _ways_of_reference(table: Table, budget: Budget) -> Ids:
-    """For every state that matters the first edge of a shortest way to a bad state along the reference's steps."""
+    """For every state the first edge of a shortest way to a bad state along steps of the reference."""
     reached = explore(table).reached
     matters = reached & (before(table, table.bad) != NEVER)
     unclear = find_unclear_states(table, np.flatnonzero(matters))
