@@ -8,6 +8,7 @@ from typing import Any
 
 LENGTH = 4000  # characters of a number; Python refuses to read longer decimal integers anyway
 EXPONENT = 20000  # of a number; 2^-149 and 10^-300 are far inside
+MOST_BITS = 200_000  # of a number that is computed, above or below the line
 
 _HEX = re.compile(r"([+-]?)0x([0-9a-f]*)\.?([0-9a-f]*)(?:p([+-]?[0-9]{1,6}))?", re.ASCII | re.IGNORECASE)
 _DECIMAL = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?(?:e([+-]?[0-9]{1,6}))?", re.ASCII | re.IGNORECASE)
@@ -36,6 +37,23 @@ class Refused(Exception):
 def number(data: object, what: str) -> Fraction:
     """A JSON integer, or a string with a fraction, a decimal or a hexadecimal float; exactly."""
     return Fraction(*ratio(data, what))
+
+
+def bounded(value: Any) -> Any:
+    """A computed number, refused if it is too long: nothing that is shown needs such."""
+    size = value.bit_length() if type(value) is int else value.numerator.bit_length()
+    if size > MOST_BITS or (type(value) is not int and value.denominator.bit_length() > MOST_BITS):
+        raise Refused(f"a number of more than {MOST_BITS} bits")
+    return value
+
+
+def bounded_power(base: Fraction | int, exponent: int) -> Fraction:
+    """Refused before it is computed."""
+    exact = Fraction(base)
+    size = max(exact.numerator.bit_length(), exact.denominator.bit_length()) - 1
+    if size * abs(exponent) > MOST_BITS:
+        raise Refused(f"a number of more than {MOST_BITS} bits")
+    return exact**exponent
 
 
 def ratio(data: object, what: str) -> tuple[int, int]:

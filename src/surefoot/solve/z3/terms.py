@@ -14,9 +14,11 @@ from typing import Any
 
 from surefoot.errors import Unsupported
 from surefoot.problem.meaning.evaluate import Undefined, evaluate
+from surefoot.problem.number import bits_of
 from surefoot.problem.show import show
 from surefoot.problem.term import Apply, Const, Op, Term, Var, free_names
 
+_LONGEST = 10_000  # bits; Python does not write integers of more than 4300 digits
 _LARGEST_POWER = 16
 
 
@@ -77,6 +79,8 @@ def _term(to: _Translation, term: Term) -> Meaning:
 def _value(to: _Translation, value: bool | int | Fraction) -> Any:
     if isinstance(value, bool):
         return to.z3.BoolVal(value, ctx=to.context)
+    if bits_of(value) > _LONGEST:
+        raise Unsupported(f"a number of more than {_LONGEST} bits is not written for Z3")
     if isinstance(value, int):
         return to.z3.IntVal(value, ctx=to.context)
     return to.z3.RealVal(f"{value.numerator}/{value.denominator}", ctx=to.context)

@@ -8,11 +8,12 @@ from fractions import Fraction
 from math import gcd
 from typing import Any
 
-from ..number import Refused
+from ..number import Refused, bounded, bounded_power
 
 Monomial = tuple[int, ...]
 MOST_TERMS = 400_000
 MOST_DEGREE = 60
+_LONG = 2000  # bits of a coefficient whose products take as long as several
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +35,12 @@ def variable(index: int, variables: int) -> Polynomial:
 
 def add(a: Polynomial, b: Polynomial, sign: int = 1) -> Polynomial:
     """a + sign * b."""
-    common = a.below // gcd(a.below, b.below) * b.below
+    common = bounded(a.below // gcd(a.below, b.below) * b.below)
     first, second = common // a.below, sign * (common // b.below)
     found = {m: c * first for m, c in a.terms.items()}
     for m, c in b.terms.items():
         found[m] = found.get(m, 0) + c * second
-    return Polynomial({m: c for m, c in found.items() if c}, common)
+    return Polynomial({m: bounded(c) for m, c in found.items() if c}, common)
 
 
 def subtract(a: Polynomial, b: Polynomial) -> Polynomial:
@@ -48,7 +49,8 @@ def subtract(a: Polynomial, b: Polynomial) -> Polynomial:
 
 def multiply(a: Polynomial, b: Polynomial) -> Polynomial:
     small, large = sorted((a.terms, b.terms), key=len)
-    if len(small) * len(large) > 100 * MOST_TERMS:
+    length = sum(max((c.bit_length() for c in terms.values()), default=0) for terms in (small, large))
+    if len(small) * len(large) * (1 + length // _LONG) > 100 * MOST_TERMS:
         raise Refused("a product of polynomials is too large")
     found: dict[Monomial, int] = {}
     for m, c in small.items():
@@ -67,6 +69,8 @@ def scale(a: Polynomial, factor: Fraction) -> Polynomial:
 
 
 def _reduced(terms: Mapping[Monomial, int], below: int) -> Polynomial:
+    for number in (below, *terms.values()):
+        bounded(number)
     common = gcd(below, *terms.values())
     if common == 1:
         return Polynomial(terms, below)
@@ -83,8 +87,8 @@ def largest(polynomial: Polynomial, sizes: Sequence[Fraction]) -> Fraction:
     for monomial, coefficient in polynomial.terms.items():
         product = Fraction(abs(coefficient))
         for size, exponent in zip(sizes, monomial, strict=True):
-            product *= size**exponent
-        total += product
+            product = bounded(product * bounded_power(size, exponent))
+        total = bounded(total + product)
     return total / polynomial.below
 
 

@@ -12,7 +12,7 @@ from math import lcm
 from operator import add, mul
 
 from ..network import Activation, Affine, Combine, Elementwise, Join, Pick
-from ..number import Refused
+from ..number import Refused, bounded
 from .lines import lines_of
 from .problem import Atom, Mix, Problem
 from .state import Grid, Lines, Ramps, State
@@ -32,10 +32,10 @@ class ExactForm:
         self._constant = Fraction(0)
 
     def add_term(self, v: int, i: int, coefficient: Fraction) -> None:
-        self._terms[v, i] = self._terms.get((v, i), Fraction(0)) + coefficient
+        self._terms[v, i] = bounded(self._terms.get((v, i), Fraction(0)) + coefficient)
 
     def add_constant(self, constant: Fraction) -> None:
-        self._constant += constant
+        self._constant = bounded(self._constant + constant)
 
     def reads_networks(self) -> bool:
         """Whether some value other than the free variables is in it."""

@@ -13,7 +13,7 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
-from ..number import BadCertificate, Refused, number
+from ..number import BadCertificate, Refused, bounded, number
 from ..query import Formula, Linear
 from .formula import FALSE, TRUE, Ends, all_of, compare, plus, scaled, simplified, some_of
 
@@ -125,10 +125,10 @@ def _applied(word: str, lines: list[Linear]) -> list[tuple[Formula, Linear]]:
         case "+":
             total: Linear = {}
             for line in lines:
-                total = plus(total, line)
+                total = _short(plus(total, line))
             return [(TRUE, total)]
         case "-":
-            return [(TRUE, plus(lines[0], scaled(lines[1], minus)))]
+            return [(TRUE, _short(plus(lines[0], scaled(lines[1], minus))))]
         case "negate":
             return [(TRUE, scaled(lines[0], minus))]
         case "*":
@@ -137,16 +137,22 @@ def _applied(word: str, lines: list[Linear]) -> list[tuple[Formula, Linear]]:
                 if line.keys() - {""} and result.keys() - {""}:
                     raise Refused("a product of two numbers that vary")
                 varying, fixed = (line, result) if line.keys() - {""} else (result, line)
-                result = scaled(varying, fixed.get("", Fraction(0)))
+                result = _short(scaled(varying, fixed.get("", Fraction(0))))
             return [(TRUE, result)]
         case "/":
             if lines[1].keys() != {""}:
                 raise Refused("a division by zero or by a number that varies")
-            return [(TRUE, scaled(lines[0], 1 / lines[1][""]))]
+            return [(TRUE, _short(scaled(lines[0], 1 / lines[1][""])))]
         case "abs":
             return _extreme([lines[0], scaled(lines[0], minus)], "max")
         case _:
             return _extreme(lines, word)
+
+
+def _short(line: Linear) -> Linear:
+    for coefficient in line.values():
+        bounded(coefficient)
+    return line
 
 
 def _extreme(lines: list[Linear], word: str) -> list[tuple[Formula, Linear]]:

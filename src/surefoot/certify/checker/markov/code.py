@@ -58,7 +58,7 @@ class Code:
 
     def stored(self, value: Any) -> ast.expr:
         """A value in the namespace; numbers and arrays that are written alike are stored once."""
-        key: object = id(value) if callable(value) else (type(value), repr(value))
+        key: object = id(value) if callable(value) else _key(value)
         if key not in self._names:
             self._names[key] = f"k{len(self._names)}"
             self._namespace[self._names[key]] = value
@@ -84,6 +84,11 @@ class Code:
 
 def at_slot(slot: int) -> ast.expr:
     return ast.Subscript(ast.Name(_ROW, ast.Load()), ast.Constant(slot), ast.Load())
+
+
+def _key(value: Any) -> object:
+    """Not equal for 1 and True; Python does not write out numbers of thousands of digits."""
+    return tuple(map(_key, value)) if type(value) is tuple else (type(value), value)
 
 
 def constant(value: Any, code: Code) -> Made:

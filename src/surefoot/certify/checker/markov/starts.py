@@ -10,7 +10,9 @@ from ..number import Refused
 from .model import Model, conforms
 from .term import Function, Kind, Row, compiled, names
 
-MOST_TRIES = 20_000_000
+MOST_TRIES = 6_000_000
+MOST_STARTS = 5_000_000
+FEW = 100_000  # values of one variable that are looked at by themselves
 MANY = 50  # alternatives of a start condition that are looked at one by one
 
 
@@ -58,10 +60,39 @@ def _candidates(model: Model, parts: list[Any], variables: dict[str, int]) -> It
                 )
             fixed.setdefault(slot, value)
     last: list[list[Function]] = [[] for _ in range(len(model.kinds) + 1)]
+    together: set[int] = set()  # variables of conditions about several
+    alone: dict[int, list[Function]] = {}
     for part in parts:
-        used = [variables[n] for n in names(part)]
+        used = {variables[n] for n in names(part)}
         last[max(used, default=-1) + 1].append(compiled(part, variables))
+        if len(used) == 1:
+            (name,) = names(part)
+            alone.setdefault(variables[name], []).append(compiled(part, {name: 0}))
+        together |= used if len(used) > 1 else set()
+    free = [s for s in range(len(model.kinds)) if s not in fixed and s not in together]
+    if not _are_few([_count(model.kinds[s], alone.get(s, [])) for s in free]):
+        raise Refused(f"more than {MOST_STARTS} initial states")
     return _search(model, fixed, last)
+
+
+def _are_few(counts: list[int]) -> bool:
+    """So many values each of several variables that nothing else is said about."""
+    total = 1
+    for count in counts:
+        total *= count
+        if total > MOST_STARTS and 0 not in counts:
+            return False
+    return True
+
+
+def _count(kind: Kind, alone: list[Function]) -> int:
+    """At least how many values a variable may have by itself."""
+    if kind[0] != "integer" or kind[1] is None or kind[2] is None:
+        return 1
+    values = range(int(kind[1]), int(kind[2]) + 1)
+    if not alone:
+        return max(0, int(kind[2]) - int(kind[1]) + 1)
+    return sum(_may_hold(alone, (v,)) for v in values) if int(kind[2]) - int(kind[1]) < FEW else 1
 
 
 def _search(model: Model, fixed: dict[int, Any], last: list[list[Function]]) -> Iterator[Row]:

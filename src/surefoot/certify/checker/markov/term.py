@@ -14,10 +14,9 @@ from collections.abc import Callable, Mapping
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from functools import reduce
-from operator import add, mul
 from typing import Any
 
-from ..number import BadCertificate, Refused, items, number, text
+from ..number import BadCertificate, Refused, bounded, bounded_power, items, number, text
 from .code import BOOLEAN, INTEGER, Code, Made, at_slot, chosen_of, constant
 
 Row = tuple[Any, ...]
@@ -27,6 +26,7 @@ LARGEST_EXPONENT = 10_000
 DEEPEST = 400
 DIGITS = 80
 _FEW = 20  # arguments of a sum that is written out
+_SMALL = 1 << 64
 
 
 def plain(value: Any) -> Any:
@@ -97,7 +97,7 @@ def _written(operator: str, a: list[Made], evaluate: Callable[..., Any], code: C
         return Made(ast.UnaryOp(ast.Not(), nodes[0]), BOOLEAN)
     if operator in _COMPARED:
         return Made(ast.Compare(nodes[0], [_COMPARED[operator]()], [nodes[1]]), BOOLEAN)
-    if whole and operator in _WHOLE and len(nodes) <= _FEW:
+    if whole and operator in _WHOLE and len(nodes) <= _FEW and (operator != "*" or all(map(_is_small, a))):
         found = nodes[0]
         for other in nodes[1:]:
             found = ast.BinOp(found, _WHOLE[operator](), other)
@@ -115,6 +115,14 @@ def _written(operator: str, a: list[Made], evaluate: Callable[..., Any], code: C
         return _selected(a[0], a[1], code)
     sort = INTEGER if whole and operator in ("abs", "sgn", "min", "max", "+", "*", "-") else ""
     return Made(code.call(evaluate, nodes), sort)
+
+
+def _is_small(made: Made) -> bool:
+    """Is it a constant or a variable of at most 64 bits, so that products stay short?"""
+    if made.constant:
+        return bool(abs(made.value) < _SMALL)
+    ends = made.kind[1:] if made.kind[0] == "integer" else (None,)
+    return all(end is not None and abs(end) < _SMALL for end in ends)
 
 
 def _truth(made: Made) -> ast.expr:
@@ -151,7 +159,7 @@ def _outside() -> Any:
 def _divide(a: Any, b: Any) -> Any:
     if b == 0:
         raise Refused("a division by zero")
-    return plain(Fraction(a) / Fraction(b))
+    return plain(bounded(Fraction(a) / Fraction(b)))
 
 
 def _modulo(a: Any, b: Any) -> Any:
@@ -167,7 +175,7 @@ def _power(base: Any, exponent: Any) -> Any:
         return _rounded_power(Fraction(base), Fraction(exponent))
     if abs(exponent) > LARGEST_EXPONENT:
         raise Refused("an exponent that is too large")
-    return plain(Fraction(base) ** exponent)
+    return plain(bounded_power(base, exponent))
 
 
 def _rounded_power(base: Fraction, exponent: Fraction) -> Any:
@@ -193,7 +201,7 @@ def _select(array: Any, index: Any) -> Any:
 _COMPARED = {"<": ast.Lt, "<=": ast.LtE, "=": ast.Eq}
 _WHOLE = {"+": ast.Add, "*": ast.Mult, "-": ast.Sub}
 _BINARY: dict[str, Callable[[Any, Any], Any]] = {
-    "-": lambda a, b: plain(a - b),
+    "-": lambda a, b: plain(bounded(a - b)),
     "/": _divide,
     "%": _modulo,
     "^": _power,
@@ -212,8 +220,8 @@ _UNARY: dict[str, Callable[[Any], Any]] = {
     "not": lambda x: not x,
 }
 _SEVERAL: dict[str, Callable[..., Any]] = {
-    "+": lambda *xs: plain(reduce(add, xs)),
-    "*": lambda *xs: plain(reduce(mul, xs)),
+    "+": lambda *xs: plain(reduce(lambda a, b: bounded(a + b), xs)),
+    "*": lambda *xs: plain(reduce(lambda a, b: bounded(a * b), xs)),
     "min": lambda *xs: min(xs),
     "max": lambda *xs: max(xs),
     "array": lambda *xs: xs,
