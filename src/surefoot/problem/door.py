@@ -63,9 +63,11 @@ def limit(value: object) -> Number | None:
 
 
 def whole_number(value: object) -> int:
+    if type(value) is int:
+        return value
     if isinstance(value, bool) or not isinstance(value, Rational) or value.denominator != 1:
         raise WrongType(f"{described(value)} is not a whole number", fix="give an int")
-    return value if type(value) is int else int(value)
+    return int(value.numerator)
 
 
 def text(value: object) -> str:

@@ -14,7 +14,7 @@ from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
 from numbers import Real
-from typing import TypeAlias, TypeGuard
+from typing import Any, TypeAlias, TypeGuard
 
 from surefoot.errors import WrongType
 from surefoot.problem.door import described, exact_number, quoted, several, text
@@ -224,7 +224,7 @@ def take_named(given: object) -> object:
     return _pairs(tuple(given.items()) if isinstance(given, Mapping) else given)
 
 
-def _pair(given: object) -> object:
+def _pair(given: Any) -> object:
     match given:
         case (name, value):
             taken = (text(name), term(value))

@@ -12,6 +12,7 @@ from .file import ReadError, shown
 from .network import Network
 from .onnx.model import Graph, Step, input_shape, parse, tensor
 from .onnx.operators import translate
+from .onnx.signatures import check_signature, kind_of
 from .onnx.values import Arguments, Builder, Signal, Value
 
 
@@ -29,12 +30,16 @@ def read_onnx(data: bytes, output: str | None = None) -> Network:
     for step in steps:
         try:
             inputs = tuple(_value(graph, values, name) if name else None for name in step.inputs)
-            results = translate(builder, Arguments(step.op, inputs, step.attributes(), len(step.outputs)))
+            arguments = Arguments(step.op, inputs, step.attributes(), len(step.outputs), graph.opset)
+            check_signature(arguments)
+            results = translate(builder, arguments)
         except ReadError as error:
             raise ReadError(f"{step.where}: {error}") from None
         for name, value in zip(step.outputs, results, strict=False):
             if isinstance(value, Signal) and not value.layout:
                 raise ReadError(f"{step.where}: a result without entries")
+            if name in graph.declared and graph.declared[name] != kind_of(value):
+                raise ReadError(f"{step.where}: {shown(name)} is declared as of another type than it is")
             builder.reserve(math.prod(value.shape))
             values[name] = value
     result = values.get(target)

@@ -36,7 +36,7 @@ def constant(_: Builder, given: Arguments) -> list[Value]:
 def constant_of_shape(_: Builder, given: Arguments) -> list[Value]:
     shape = given.whole(0, "the shape") or ()
     fill = given.attributes.get("value", np.zeros(1, np.float32))
-    if not isinstance(fill, np.ndarray) or fill.size != 1:
+    if not isinstance(fill, np.ndarray) or fill.shape != (1,):
         raise InvalidProblem(
             "the value of ConstantOfShape must hold one number", fix="export the network again"
         )
@@ -117,6 +117,12 @@ def _single(apply: Callable[[Tensor], Tensor]) -> Callable[[Arguments], list[Val
     return lambda given: [Known(np.asarray(apply(given.known(0, "the input"))))]
 
 
+def _positive_part(array: Tensor) -> Tensor:
+    if array.dtype != np.float32:
+        raise Unsupported("Relu of integers", fix="fold constants before exporting")
+    return np.maximum(array, np.float32(0))
+
+
 FOLDED: dict[str, Callable[[Arguments], list[Value]]] = {
     "Add": _folded(lambda x, y: x + y),
     "Div": _folded(_divided),
@@ -126,7 +132,7 @@ FOLDED: dict[str, Callable[[Arguments], list[Value]]] = {
     "Min": _folded(np.minimum),
     "Mul": _folded(lambda x, y: x * y),
     "Neg": _single(lambda x: -x),
-    "Relu": _single(lambda x: np.maximum(x, x.dtype.type(0))),
+    "Relu": _single(_positive_part),
     "Sub": _folded(lambda x, y: x - y),
     "Where": _where,
 }

@@ -54,6 +54,7 @@ class Graph:
     inputs: Mapping[str, tuple[Dimension, ...] | None]  # None: no shape is given
     input_kinds: Mapping[str, int]
     outputs: tuple[str, ...]
+    declared: Mapping[str, int]  # what the file says of the types of tensors that nodes make
     opset: int
     model: Any
 
@@ -101,7 +102,7 @@ def unpacked(data: bytes) -> bytes:
 def parse(data: bytes) -> Graph:
     """The graph in an ONNX file, checked as far as it can be without knowing which output is wanted."""
     from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
-    from onnx import ModelProto
+    from onnx import IR_VERSION, ModelProto
 
     if not data:
         raise InvalidProblem("the file is empty", fix="export the network again")
@@ -111,12 +112,18 @@ def parse(data: bytes) -> Graph:
         raise InvalidProblem("not an ONNX model, or cut off", fix="export the network again") from None
     if not model.HasField("graph") or model.ir_version < 1:
         raise InvalidProblem("not an ONNX model: it has no graph", fix="give a .onnx file")
+    if model.ir_version > IR_VERSION:
+        what = f"version {model.ir_version} of the format is newer than {IR_VERSION}"
+        raise Unsupported(what, where="ir_version", fix="export with an older version, or upgrade onnx")
     _refuse_external_data(model)
     graph = model.graph
     tensors = {_text(t.name): t for t in graph.initializer}
     given = {_text(i.name): i for i in graph.input if _text(i.name) not in tensors}
     steps = tuple(_step(n, number) for number, n in enumerate(graph.node))
-    _refuse_two_producers(steps, [_text(t.name) for t in graph.initializer], list(given))
+    _check_inputs(graph.input, tensors)
+    free = [_text(i.name) for i in graph.input if _text(i.name) not in tensors]
+    _refuse_two_producers(steps, [_text(t.name) for t in graph.initializer], free)
+    _refuse_two_names(steps)
     if graph.sparse_initializer:
         raise Unsupported(
             "sparse tensors are not supported", where="sparse_initializer", fix="export dense ones"
@@ -127,6 +134,7 @@ def parse(data: bytes) -> Graph:
         inputs={name: _shape(i) for name, i in given.items()},
         input_kinds={name: i.type.tensor_type.elem_type for name, i in given.items()},
         outputs=tuple(_text(o.name) for o in graph.output),
+        declared=_declared_kinds(graph),
         opset=_opset(model),
         model=model,
     )
@@ -154,6 +162,8 @@ def _opset(model: Any) -> int:
         raise InvalidProblem(
             "no opset version is given", where="opset_import", fix="export the network again"
         )
+    if len(versions) > 1:
+        raise InvalidProblem("two opset versions are given", where="opset_import", fix="keep one of them")
     newest = onnx_opset_version()
     if versions[0] > newest:
         raise Unsupported(
@@ -168,6 +178,35 @@ def _opset(model: Any) -> int:
             fix="convert with onnx.version_converter",
         )
     return int(versions[0])
+
+
+def _declared_kinds(graph: Any) -> dict[str, int]:
+    listed = [v for v in (*graph.value_info, *graph.output) if v.type.HasField("tensor_type")]
+    return {_text(v.name): int(v.type.tensor_type.elem_type) for v in listed}
+
+
+def _check_inputs(inputs: Any, tensors: Mapping[str, Any]) -> None:
+    """An input that has a default is declared as what that is."""
+    for declared in inputs:
+        stored = tensors.get(_text(declared.name))
+        if stored is None:
+            continue
+        shape = _shape(declared)
+        fits = shape is None or (
+            len(shape) == len(stored.dims)
+            and all(d in (None, size) for d, size in zip(shape, stored.dims, strict=True))
+        )
+        if not fits or declared.type.tensor_type.elem_type != stored.data_type:
+            what = "the input is declared as something else than its default value"
+            raise InvalidProblem(
+                what, where=f"input {shown(_text(declared.name))}", fix="export the network again"
+            )
+
+
+def _refuse_two_names(steps: tuple[Step, ...]) -> None:
+    names = [_text(step.message.name) for step in steps if step.message.name]
+    for name in {n for n in names if names.count(n) > 1} if len(set(names)) < len(names) else ():
+        raise InvalidProblem(f"two nodes are called {shown(name)}", fix="export the network again")
 
 
 def _refuse_two_producers(steps: tuple[Step, ...], tensors: list[str], inputs: list[str]) -> None:

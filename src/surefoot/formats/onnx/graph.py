@@ -13,6 +13,7 @@ from surefoot.errors import InvalidProblem, SurefootError, Unsupported, did_you_
 from surefoot.formats.onnx.file import MOST_ENTRIES, Graph, Step, kind_name, parse, read_bytes, shown, tensor
 from surefoot.formats.onnx.head import Head, check_head, find_head
 from surefoot.formats.onnx.nodes import OPERATIONS, translate
+from surefoot.formats.onnx.signatures import check_declared, check_form, check_types
 from surefoot.formats.onnx.values import Arguments, Builder, Known, Signal, Value, in_order
 from surefoot.problem.network import Network
 
@@ -166,6 +167,7 @@ def _translate(builder: Builder, graph: Graph, step: Step, values: dict[str, Val
             if isinstance(value, Signal) and not value.layout.size:
                 raise InvalidProblem(f"{shown(name)} of shape {list(value.shape)} has no entries", fix=AGAIN)
             builder.reserve(math.prod(value.shape))
+            check_declared(name, value, graph.declared)
             values[name] = value
     except SurefootError as error:
         raise error.at(step.where) from None
@@ -173,7 +175,10 @@ def _translate(builder: Builder, graph: Graph, step: Step, values: dict[str, Val
 
 def _arguments(graph: Graph, step: Step, values: dict[str, Value]) -> Arguments:
     _check_operation(step)
-    given = Arguments(step.op, _values(graph, step, values), step.attributes(), len(step.outputs))
+    check_form(step, graph.opset)
+    inputs, outputs = _values(graph, step, values), len(step.outputs)
+    given = Arguments(step.op, inputs, step.attributes(), outputs, graph.opset)
+    check_types(step, given.values, graph.opset)
     for name in sorted(given.attributes.keys() - OPERATIONS[step.op].attributes):
         raise Unsupported(f"attribute {shown(name)} of {step.op} is not supported", fix="export without it")
     for value in given.values:

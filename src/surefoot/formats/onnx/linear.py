@@ -95,13 +95,13 @@ def gemm(builder: Builder, given: Arguments) -> list[Value]:
     if isinstance(left, Known) and isinstance(right, Known):
         raise Unsupported("Gemm of constants alone", fix="fold constants before exporting")
     result = _product(builder, left, right)
+    if bias is not None and broadcast([result.shape, bias.shape]) != result.shape:
+        raise ValueError("the bias is larger than the product")
     alpha, beta = np.float32(given.number("alpha", 1.0)), np.float32(given.number("beta", 1.0))
     if alpha != 1:
         result = elementwise(builder, result, Constant.MULTIPLY, np.asarray(alpha))
     if bias is None or beta == 0:
         return [result]
-    if broadcast([result.shape, bias.shape]) != result.shape:
-        raise ValueError("the bias is larger than the product")
     if isinstance(bias, Known):
         return [elementwise(builder, result, Constant.ADD, bias.array if beta == 1 else bias.array * beta)]
     scaled = bias if beta == 1 else elementwise(builder, bias, Constant.MULTIPLY, np.asarray(beta))
@@ -172,6 +172,8 @@ def conv(builder: Builder, given: Arguments) -> list[Value]:
         raise Unsupported(
             f"Conv with auto_pad = {given.text('auto_pad', '')}", fix="export with explicit pads"
         )
+    if given.text("auto_pad", "NOTSET") == "VALID" and "pads" in given.attributes:
+        raise InvalidProblem("Conv has pads and auto_pad = VALID", fix="keep one of them")
     if not isinstance(value, Signal) or kernel.dtype != np.float32:
         raise Unsupported("Conv of this input", fix="fold constants before exporting")
     groups, axes = given.integer("group", 1), kernel.ndim - 2
@@ -189,8 +191,10 @@ def conv(builder: Builder, given: Arguments) -> list[Value]:
     convolved = affine(builder, number, weights.reshape(math.prod(result), -1), result)
     if given.optional(2) is None:
         return [convolved]
-    bias = given.known(2, "the bias").reshape(kernel.shape[0], *[1] * axes)
-    return [elementwise(builder, convolved, Constant.ADD, bias)]
+    bias = given.known(2, "the bias")
+    if bias.shape != kernel.shape[:1]:
+        raise ValueError("one bias per channel")
+    return [elementwise(builder, convolved, Constant.ADD, bias.reshape(-1, *[1] * axes))]
 
 
 def _windows(

@@ -52,7 +52,7 @@ def concat(builder: Builder, given: Arguments) -> list[Value]:
 
 def _flatten(array: Tensor, given: Arguments, _: Builder) -> list[Tensor]:
     axis, rank = given.integer("axis", 1), array.ndim
-    if not -rank <= axis <= rank:
+    if not (-rank if given.opset >= 11 else 0) <= axis <= rank:
         raise InvalidProblem(
             f"axis {axis} does not exist in {rank} dimensions", fix="export the network again"
         )
@@ -65,7 +65,9 @@ def _reshape(array: Tensor, given: Arguments, _: Builder) -> list[Tensor]:
     if wanted is None:
         raise InvalidProblem("Reshape has no shape", fix="export the network again")
     keeps_zero = given.flag("allowzero", False)
-    if any(d == 0 and not keeps_zero and i >= array.ndim for i, d in enumerate(wanted)):
+    if min(wanted, default=0) < -1 or any(
+        d == 0 and not keeps_zero and i >= array.ndim for i, d in enumerate(wanted)
+    ):
         raise InvalidProblem(
             f"shape {list(array.shape)} cannot become {list(wanted)}", fix="export the network again"
         )
@@ -81,6 +83,8 @@ def _axes(given: Arguments) -> tuple[int, ...] | None:
 
 def _squeeze(array: Tensor, given: Arguments, _: Builder) -> list[Tensor]:
     axes = _axes(given)
+    if axes is None and len(given.values) > 1:
+        raise InvalidProblem("the axes of Squeeze are empty", fix="name them, or leave the input out")
     return [np.squeeze(array) if axes is None else np.squeeze(array, axes)]
 
 
@@ -89,7 +93,12 @@ def _unsqueeze(array: Tensor, given: Arguments, _: Builder) -> list[Tensor]:
 
 
 def _transpose(array: Tensor, given: Arguments, _: Builder) -> list[Tensor]:
-    return [np.transpose(array, given.integers("perm"))]
+    order = given.integers("perm")
+    if order is not None and sorted(order) != list(range(array.ndim)):
+        raise InvalidProblem(
+            f"{list(order)[:12]} is no order of {array.ndim} axes", fix="export the network again"
+        )
+    return [np.transpose(array, order)]
 
 
 def _expand(array: Tensor, given: Arguments, builder: Builder) -> list[Tensor]:
@@ -124,13 +133,13 @@ def _slice(array: Tensor, given: Arguments, _: Builder) -> list[Tensor]:
         raise InvalidProblem("Slice has no start or no end", fix="export the network again")
     axes = axes if axes is not None else tuple(range(len(starts)))
     steps = steps if steps is not None else (1,) * len(starts)
-    if 0 in steps or not len(starts) == len(ends) == len(axes) == len(steps):
+    places = [axis_within(axis, array.ndim) for axis in axes]
+    if 0 in steps or not len(starts) == len(ends) == len(set(places)) == len(axes) == len(steps):
         raise InvalidProblem(
             "starts, ends, axes and steps of Slice do not fit together", fix="export the network again"
         )
     cut = [slice(None)] * array.ndim
-    for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
-        place = axis_within(axis, array.ndim)
+    for start, end, place, step in zip(starts, ends, places, steps, strict=True):
         cut[place] = _cut(start, end, step, array.shape[place])
     return [array[tuple(cut)]]
 
@@ -147,10 +156,13 @@ def _split(array: Tensor, given: Arguments, _: Builder) -> list[Tensor]:
     axis = axis_within(given.integer("axis", 0), array.ndim)
     size = array.shape[axis]
     sizes = given.integers("split") or given.whole(1, "the sizes")
+    if sizes is not None and "num_outputs" in given.attributes:
+        raise InvalidProblem("Split has sizes and num_outputs", fix="keep one of them")
     if sizes is None:
-        parts = given.integer("num_outputs", given.results)
-        if parts < 1:
-            raise InvalidProblem("Split has no outputs", fix="export the network again")
+        parts = given.integer("num_outputs", 0 if given.opset >= 18 else given.results)
+        if parts < 1 or (size % parts and given.opset < 18):
+            what = f"Split does not say how {size} entries become {given.results} parts"
+            raise InvalidProblem(what, fix="export the network again")
         each = -(-size // parts)  # all equal, the last one may be smaller
         sizes = tuple(min(each, max(0, size - each * i)) for i in range(parts)) if parts <= size else ()
     if len(sizes) != given.results or sum(sizes) != size or min(sizes) < 0:
@@ -165,6 +177,9 @@ def _same(array: Tensor, _: Arguments, __: Builder) -> list[Tensor]:
 
 
 def _dropout(array: Tensor, given: Arguments, _: Builder) -> list[Tensor]:
+    for place, what in ((1, "the ratio"), (2, "the training mode")):
+        if given.optional(place) is not None and given.known(place, what).ndim:
+            raise InvalidProblem(f"{what} of Dropout must be one number", fix="export the network again")
     if given.optional(2) is not None and given.known(2, "the training mode").any():
         raise Unsupported("Dropout in training mode", fix="export in evaluation mode (model.eval())")
     return [array]

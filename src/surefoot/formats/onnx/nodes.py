@@ -156,17 +156,25 @@ def _between(builder: Builder, signal: Signal, low: float, high: float) -> Signa
 
 
 def _scalar(array: Tensor) -> float:
-    if array.size != 1:
+    if array.size != 1 or array.ndim > 1:
         raise Unsupported("a bound that is not a single number", fix="export with scalar bounds")
     return float(array.flat[0])
 
 
 def _maximum(builder: Builder, given: Arguments) -> list[Value]:
-    return [_largest(builder, given.all(), -1.0)]
+    return [_largest(builder, _alike(given), -1.0)]
 
 
 def _minimum(builder: Builder, given: Arguments) -> list[Value]:
-    return [_largest(builder, given.all(), 1.0)]
+    return [_largest(builder, _alike(given), 1.0)]
+
+
+def _alike(given: Arguments) -> list[Value]:
+    """The operands; before opset 8 they are not broadcast."""
+    values = given.all()
+    if given.opset < 8 and len({v.shape for v in values}) > 1:
+        raise InvalidProblem(f"{given.op} does not broadcast at opset {given.opset}", fix="use a newer opset")
+    return values
 
 
 def _largest(builder: Builder, values: list[Value], sign: float) -> Signal:

@@ -67,6 +67,7 @@ class Arguments:
     values: tuple[Value | None, ...]  # None: an optional input that is left out
     attributes: Mapping[str, Attribute]
     results: int  # how many outputs the node has
+    opset: int  # of the file: some operators have changed
 
     def value(self, place: int) -> Value:
         if (found := self.optional(place)) is None:
@@ -93,8 +94,10 @@ class Arguments:
         if self.optional(place) is None:
             return None
         array = self.known(place, what)
-        if array.dtype.kind != "i":
-            raise InvalidProblem(f"{what} of {self.op} must be integers", fix="export the network again")
+        if array.dtype.kind != "i" or array.ndim != 1:
+            raise InvalidProblem(
+                f"{what} of {self.op} must be a list of integers", fix="export the network again"
+            )
         return tuple(int(i) for i in array.ravel())
 
     def integer(self, name: str, default: int) -> int:

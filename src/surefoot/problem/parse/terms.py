@@ -318,7 +318,8 @@ class Reader:
         if self.token.kind is Kind.NUMBER:
             value = self.number(self.advance())
         elif self.token.kind in (Kind.NAME, Kind.QUOTED) and self.token.text in self.constants:
-            value = self.constants[self.advance().text].value
+            meant = self.constants[self.advance().text]
+            value = meant.value if isinstance(meant, Const) else None
         if isinstance(value, bool) or not isinstance(value, int):
             self.fail(token, f"{wanted} has to be a whole number", "write a number such as 3")
         return sign * value

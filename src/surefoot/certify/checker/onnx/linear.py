@@ -76,7 +76,7 @@ def _constant_product(builder: Builder, left: Tensor, right: Tensor) -> Tensor:
         for x, y in zip(one[across], other[down], strict=True):
             total = rounded(total + rounded(x * y))
         results.append(total)
-    return Tensor(shape, results, False)
+    return Tensor(shape, results)
 
 
 def gemm(builder: Builder, given: Arguments) -> list[Value]:
@@ -89,16 +89,16 @@ def gemm(builder: Builder, given: Arguments) -> list[Value]:
     if given.flag("transB", False):
         right = moved(right, transpose(right.shape, None))
     result = _product(builder, left, right)
+    if bias is not None and common_shape(result.shape, bias.shape) != result.shape:
+        raise ReadError("the bias of Gemm is larger than the product")
     alpha, beta = given.number("alpha", 1.0), given.number("beta", 1.0)
     if alpha != 1:
-        result = builder.elementwise("multiply", result, Tensor((), [alpha], False))
+        result = builder.elementwise("multiply", result, Tensor((), [alpha]))
     if bias is None or beta == 0:
         return [result]
-    if common_shape(result.shape, bias.shape) != result.shape:
-        raise ReadError("the bias of Gemm is larger than the product")
     if isinstance(bias, Tensor):
         scaled = [n if beta == 1 else rounded(n * beta) for n in floats(bias)]
-        return [builder.elementwise("add", result, Tensor(bias.shape, scaled, False))]
+        return [builder.elementwise("add", result, Tensor(bias.shape, scaled))]
     raise ReadError("Gemm with a bias that depends on the input is not read by the checker")
 
 
@@ -108,7 +108,7 @@ def reduce_sum(builder: Builder, given: Arguments) -> list[Value]:
 
 def reduce_mean(builder: Builder, given: Arguments) -> list[Value]:
     total, count = _reduced(builder, given)
-    return [builder.elementwise("divide", total, Tensor((), [rounded(count)], False))]
+    return [builder.elementwise("divide", total, Tensor((), [rounded(count)]))]
 
 
 def _reduced(builder: Builder, given: Arguments) -> tuple[Signal, int]:
@@ -157,7 +157,7 @@ def conv(builder: Builder, given: Arguments) -> list[Value]:
     bias = given.constant(2)
     if bias.shape != kernel.shape[:1]:
         raise ReadError("the bias of Conv does not fit")
-    wide = Tensor((kernel.shape[0], *(1,) * axes), bias.numbers, bias.whole)
+    wide = Tensor((kernel.shape[0], *(1,) * axes), bias.numbers, bias.kind)
     return [builder.elementwise("add", result, wide)]
 
 

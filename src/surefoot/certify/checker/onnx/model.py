@@ -17,16 +17,22 @@ from .protobuf import Message, float32_numbers
 
 MOST_ENTRIES = 2**24  # of one tensor, and of everything a network is made of together
 OPSETS = range(7, 25)  # the versions of the operators whose meaning is the one implemented here
+MOST_IR = 14  # the versions of the format that are known here
 FLOAT, INT32, INT64, BOOL = 1, 6, 7, 9  # TensorProto.DataType
 
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """A constant: numbers row by row; `whole` if they are integers (or truth values), else float32."""
+    """A constant: numbers row by row."""
 
     shape: tuple[int, ...]
     numbers: Sequence[float] | Sequence[int]
-    whole: bool
+    kind: int = FLOAT
+
+    @property
+    def whole(self) -> bool:
+        """Are they integers, or truth values?"""
+        return self.kind != FLOAT
 
 
 Attribute: TypeAlias = int | float | str | tuple[int, ...] | tuple[float, ...] | Tensor
@@ -58,6 +64,8 @@ class Graph:
     tensors: Mapping[str, Message]  # decoded by `tensor` when they are needed
     inputs: Mapping[str, Message]  # those that are no tensors
     outputs: tuple[str, ...]
+    opset: int
+    declared: Mapping[str, int]  # types of tensors that nodes make, where the file says them
 
 
 def parse(data: bytes) -> Graph:
@@ -65,6 +73,8 @@ def parse(data: bytes) -> Graph:
     model = Message(unpacked(data))
     if 7 not in model or model.whole(1) < 1:
         raise ReadError("this is no ONNX model")
+    if model.whole(1) > MOST_IR:
+        raise ReadError(f"version {model.whole(1)} of the format is not read by the checker")
     if 25 in model:
         raise ReadError("models with functions of their own are not read by the checker")
     versions = [o.whole(2) for o in model.messages(8) if o.text(1) in ("", "ai.onnx")]
@@ -74,12 +84,36 @@ def parse(data: bytes) -> Graph:
     if 15 in graph:
         raise ReadError("sparse tensors are not read by the checker")
     tensors = _by_name(graph.messages(5), 8)
-    inputs = {n: i for n, i in _by_name(graph.messages(11), 1).items() if n not in tensors}
+    listed = _by_name(graph.messages(11), 1)
+    for name in listed.keys() & tensors.keys():
+        _check_default(listed[name], tensors[name])
+    inputs = {n: i for n, i in listed.items() if n not in tensors}
     steps = tuple(_step(number, message) for number, message in enumerate(graph.messages(1)))
     made = [*tensors, *inputs, *(o for s in steps for o in s.outputs if o)]
     if len(made) != len(set(made)):
         raise ReadError("a name is defined twice")
-    return Graph(steps, tensors, inputs, tuple(o.text(1) for o in graph.messages(12)))
+    names = [s.message.text(3) for s in steps if s.message.text(3)]
+    if len(names) != len(set(names)):
+        raise ReadError("two nodes have the same name")
+    listed_types = ((v.text(1), v.message(2)) for v in (*graph.messages(13), *graph.messages(12)) if 2 in v)
+    known = {name: kind.message(1) for name, kind in listed_types if 1 in kind}
+    declared = {name: kind.whole(1) for name, kind in known.items()}
+    return Graph(steps, tensors, inputs, tuple(o.text(1) for o in graph.messages(12)), versions[0], declared)
+
+
+def _check_default(declared: Message, stored: Message) -> None:
+    """An input with a default value is declared as what that is."""
+    kind = declared.message(2).message(1)
+    dims = kind.message(2).messages(1) if 2 in kind else None
+    sizes = stored.wholes(1)
+    if kind.whole(1) != stored.whole(2) or (
+        dims is not None
+        and (
+            len(dims) != len(sizes)
+            or any(1 in d and d.whole(1) != n for d, n in zip(dims, sizes, strict=True))
+        )
+    ):
+        raise ReadError("an input is declared as something else than its default value")
 
 
 def _by_name(messages: Sequence[Message], number: int) -> dict[str, Message]:
@@ -126,7 +160,7 @@ def tensor(message: Message) -> Tensor:
         raise ReadError(f"shape {list(shape)} needs {math.prod(shape)} numbers, the file has {len(numbers)}")
     if kind == FLOAT and not all(map(math.isfinite, numbers)):
         raise ReadError("a weight is NaN or infinite")
-    return Tensor(shape, numbers, kind != FLOAT)
+    return Tensor(shape, numbers, kind)
 
 
 def _stored(message: Message, kind: int) -> Sequence[float] | Sequence[int]:

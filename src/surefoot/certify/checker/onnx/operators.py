@@ -34,27 +34,29 @@ def _folded(given: Arguments) -> Tensor:
     A float64 operation on float32 numbers, rounded to float32, is the float32 operation: 53 >= 2 * 24 + 2.
     """
     operands = [given.constant(n) for n in range(len(given.values))]
-    whole = operands[0].whole
-    if any(o.whole != whole for o in operands) or len(operands) != (1 if given.op in ("Neg", "Relu") else 2):
+    kind = operands[0].kind
+    if kind != FLOAT and given.op == "Relu":
+        raise ReadError("Relu of integers is not read by the checker")
+    if any(o.kind != kind for o in operands) or len(operands) != (1 if given.op in ("Neg", "Relu") else 2):
         raise ReadError("arithmetic on constants of different types or a wrong number of them")
     shape = shapes.common_shape(*(o.shape for o in operands))
     spread = [moved(o, shapes.broadcast(o.shape, shape)) for o in operands]
     columns = [s.numbers for s in spread if isinstance(s, Tensor)]
     apply = FOLDED[given.op]
-    if whole:
+    if kind != FLOAT:
         if given.op == "Div":
             raise ReadError("a quotient of integers is not read by the checker")
-        return _whole(shape, [int(apply(*row)) for row in zip(*columns, strict=True)])
+        return _whole(shape, [int(apply(*row)) for row in zip(*columns, strict=True)], kind)
     if given.op == "Div" and not all(columns[1]):
         raise ReadError("division by zero")
-    return Tensor(shape, [rounded(apply(*row)) for row in zip(*columns, strict=True)], False)
+    return Tensor(shape, [rounded(apply(*row)) for row in zip(*columns, strict=True)])
 
 
-def _whole(shape: shapes.Shape, numbers: Sequence[float] | Sequence[int]) -> Tensor:
+def _whole(shape: shapes.Shape, numbers: Sequence[float] | Sequence[int], kind: int) -> Tensor:
     """Integers that overflow no type: those of a file may be of 32 bits."""
     if any(not -(2**31) <= n < 2**31 for n in numbers):
         raise ReadError("an integer of more than 32 bits is not read by the checker")
-    return Tensor(shape, numbers, True)
+    return Tensor(shape, numbers, kind)
 
 
 FOLDED: dict[str, Callable[..., float]] = {
@@ -74,17 +76,17 @@ def _constant(_: Builder, given: Arguments) -> list[Value]:
     if isinstance(found, Tensor) and name == "value":
         return [found]
     if type(found) is int and name == "value_int":
-        return [Tensor((), [found], True)]
+        return [Tensor((), [found], INT64)]
     if isinstance(found, float) and name == "value_float":
-        return [Tensor((), [found], False)]
+        return [Tensor((), [found])]
     if isinstance(found, tuple) and name in ("value_ints", "value_floats"):
-        return [Tensor((len(found),), list(found), name == "value_ints")]
+        return [Tensor((len(found),), list(found), INT64 if name == "value_ints" else FLOAT)]
     raise ReadError(f"attribute {shown(name)} is not of the type that its name says")
 
 
 def _shape(_: Builder, given: Arguments) -> list[Value]:
     shape = given.value(0).shape
-    return [Tensor((len(shape),), list(shape), True)]
+    return [Tensor((len(shape),), list(shape), INT64)]
 
 
 def _cast(_: Builder, given: Arguments) -> list[Value]:
@@ -95,12 +97,12 @@ def _cast(_: Builder, given: Arguments) -> list[Value]:
     if isinstance(value, Signal) or value.whole == (kind != FLOAT):
         if kind == BOOL:
             raise ReadError("Cast to truth values is not read by the checker")
-        return [value if isinstance(value, Signal) or kind != INT32 else _whole(value.shape, value.numbers)]
+        return [value if isinstance(value, Signal) else _whole(value.shape, value.numbers, kind)]
     if kind == FLOAT:
-        return [Tensor(value.shape, [rounded(n) for n in value.numbers], False)]
+        return [Tensor(value.shape, [rounded(n) for n in value.numbers])]
     if kind == BOOL or any(n != int(n) for n in value.numbers):
         raise ReadError("Cast of fractions to integers is not read by the checker")
-    return [_whole(value.shape, [int(n) for n in value.numbers])]
+    return [_whole(value.shape, [int(n) for n in value.numbers], kind)]
 
 
 def _moving(move: Callable[[shapes.Shape, Arguments], shapes.Moved]) -> Translation:
@@ -112,6 +114,8 @@ def _same(_: Builder, given: Arguments) -> list[Value]:
 
 
 def _dropout(_: Builder, given: Arguments) -> list[Value]:
+    if any(given.optional(place) is not None and given.constant(place).shape for place in (1, 2)):
+        raise ReadError("the ratio and the training mode of Dropout must be one number")
     if given.optional(2) is not None and any(given.constant(2).numbers):
         raise ReadError("Dropout in training mode")
     return [given.value(0)]
@@ -121,9 +125,24 @@ def _reshape(shape: shapes.Shape, given: Arguments) -> shapes.Moved:
     return shapes.reshape(shape, given.wholes(1) or (), given.flag("allowzero", False))
 
 
+def _flatten(shape: shapes.Shape, given: Arguments) -> shapes.Moved:
+    axis = given.whole("axis", 1)
+    if axis < 0 and given.opset < 11:
+        raise ReadError("Flatten counts axes from the front before opset 11")
+    return shapes.flatten(shape, axis)
+
+
+def _squeeze(shape: shapes.Shape, given: Arguments) -> shapes.Moved:
+    axes = given.either("axes", 1)
+    if axes is None and len(given.values) > 1:
+        raise ReadError("the axes of Squeeze are empty")
+    return shapes.squeeze(shape, axes)
+
+
 def _gather(shape: shapes.Shape, given: Arguments) -> shapes.Moved:
     indices = given.constant(1)
-    return shapes.gather(shape, given.wholes(1) or (), indices.shape, given.whole("axis", 0))
+    places = tuple(int(n) for n in indices.numbers)
+    return shapes.gather(shape, places, indices.shape, given.whole("axis", 0))
 
 
 def _slice(shape: shapes.Shape, given: Arguments) -> shapes.Moved:
@@ -144,9 +163,14 @@ def _unsqueeze(shape: shapes.Shape, given: Arguments) -> shapes.Moved:
 
 def _split(_: Builder, given: Arguments) -> list[Value]:
     value, parts = given.value(0), given.whole("num_outputs", given.results)
-    if parts != given.results:
-        raise ReadError("num_outputs is not the number of results")
     sizes = given.either("split", 1)
+    said = "num_outputs" in given.attributes
+    if parts != given.results or (given.opset >= 18 and said is not (sizes is None)):
+        raise ReadError("Split needs either sizes or num_outputs, which is the number of results")
+    if sizes is None and given.opset < 18:
+        size = value.shape[shapes.axis_within(given.whole("axis", 0), len(value.shape))]
+        if size % parts:
+            raise ReadError(f"Split of {size} entries into {parts} equal parts")
     return [moved(value, to) for to in shapes.split(value.shape, given.whole("axis", 0), sizes, parts)]
 
 
@@ -155,10 +179,10 @@ def _concat(builder: Builder, given: Arguments) -> list[Value]:
     to = shapes.joined([p.shape for p in parts], given.whole("axis", 0))
     if any(isinstance(p, Signal) for p in parts):
         return [builder.join(parts, to)]
-    if len({p.whole for p in parts if isinstance(p, Tensor)}) != 1:
+    if len({p.kind for p in parts if isinstance(p, Tensor)}) != 1:
         raise ReadError("Concat mixes types of numbers")
     numbers = [n for p in parts if isinstance(p, Tensor) for n in p.numbers]
-    return [moved(Tensor((len(numbers),), numbers, given.constant(0).whole), to)]
+    return [moved(Tensor((len(numbers),), numbers, given.constant(0).kind), to)]
 
 
 def _add(builder: Builder, given: Arguments) -> list[Value]:
@@ -181,7 +205,7 @@ def _with_constant(builder: Builder, kind: str, left: Value, right: Value) -> Si
 
 
 def _negated(builder: Builder, signal: Signal) -> Signal:
-    return builder.elementwise("multiply", signal, Tensor((), [-1.0], False))
+    return builder.elementwise("multiply", signal, Tensor((), [-1.0]))
 
 
 def _negate(builder: Builder, given: Arguments) -> list[Value]:
@@ -192,7 +216,7 @@ def _subtract(builder: Builder, given: Arguments) -> list[Value]:
     left, right = given.value(0), given.value(1)
     if isinstance(right, Signal):
         return [_sum(builder, left, _negated(builder, right))]
-    return [_sum(builder, left, Tensor(right.shape, [-n for n in floats(right)], False))]
+    return [_sum(builder, left, Tensor(right.shape, [-n for n in floats(right)]))]
 
 
 def _multiply(builder: Builder, given: Arguments) -> list[Value]:
@@ -242,7 +266,7 @@ def _clip(builder: Builder, given: Arguments) -> list[Value]:
             bounds.append(given.number(name, default))
             continue
         numbers = floats(given.constant(place))
-        if len(numbers) != 1 or name in given.attributes:
+        if len(numbers) != 1 or len(given.constant(place).shape) > 1 or name in given.attributes:
             raise ReadError("a bound of Clip must be one number")
         bounds.append(numbers[0])
     return [builder.between(given.signal(0), *bounds)]
@@ -252,6 +276,8 @@ def _extremum(largest: bool) -> Translation:
     """Maximum or minimum; a bound that is the same number everywhere is a clip."""
 
     def translation(builder: Builder, given: Arguments) -> list[Value]:
+        if given.opset < 8 and len({v.shape for v in given.all()}) > 1:
+            raise ReadError("an extremum does not broadcast before opset 8")
         result, *others = sorted(given.all(), key=lambda v: isinstance(v, Tensor))
         if not isinstance(result, Signal):
             raise ReadError("an extremum of constants is not read by the checker")
@@ -284,7 +310,7 @@ OPERATORS: dict[str, tuple[Translation, str]] = {
     "Div": (_divide, ""),
     "Dropout": (_dropout, "ratio seed"),
     "Expand": (_moving(_expand), ""),
-    "Flatten": (_moving(lambda shape, given: shapes.flatten(shape, given.whole("axis", 1))), "axis"),
+    "Flatten": (_moving(_flatten), "axis"),
     "Gather": (_moving(_gather), "axis"),
     "Gemm": (gemm, "alpha beta transA transB"),
     "Identity": (_same, ""),
@@ -303,7 +329,7 @@ OPERATORS: dict[str, tuple[Translation, str]] = {
     "Sigmoid": (_activation("sigmoid"), ""),
     "Slice": (_moving(_slice), "starts ends axes"),
     "Split": (_split, "axis split num_outputs"),
-    "Squeeze": (_moving(lambda shape, given: shapes.squeeze(shape, given.either("axes", 1))), "axes"),
+    "Squeeze": (_moving(_squeeze), "axes"),
     "Sub": (_subtract, ""),
     "Tanh": (_activation("tanh"), ""),
     "Transpose": (_moving(lambda shape, given: shapes.transpose(shape, given.integers("perm"))), "perm"),

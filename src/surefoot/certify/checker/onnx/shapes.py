@@ -102,7 +102,7 @@ def flatten(shape: Shape, axis: int) -> Moved:
 def squeeze(shape: Shape, axes: Sequence[int] | None) -> Moved:
     named = [a for a, d in enumerate(shape) if d == 1] if axes is None else axes
     gone = {axis_within(a, len(shape)) for a in named}
-    if any(shape[a] != 1 for a in gone):
+    if len(gone) != len(named) or any(shape[a] != 1 for a in gone):
         raise ReadError(f"shape {list(shape)} cannot lose axes {sorted(gone)}")
     return Moved(tuple(d for a, d in enumerate(shape) if a not in gone), list(range(math.prod(shape))))
 

@@ -35,7 +35,7 @@ Value: TypeAlias = Tensor | Signal
 def moved(value: Value, to: Moved) -> Value:
     if isinstance(value, Signal):
         return Signal(value.source, to.shape, [value.layout[p] for p in to.positions])
-    return Tensor(to.shape, [value.numbers[p] for p in to.positions], value.whole)
+    return Tensor(to.shape, [value.numbers[p] for p in to.positions], value.kind)
 
 
 @dataclass(slots=True)
@@ -154,6 +154,7 @@ class Arguments:
     values: tuple[Value | None, ...]  # None: an optional input that is left out
     attributes: dict[str, Attribute]
     results: int  # how many outputs it has
+    opset: int
 
     def optional(self, place: int) -> Value | None:
         return self.values[place] if place < len(self.values) else None
@@ -188,8 +189,8 @@ class Arguments:
         if self.optional(place) is None:
             return None
         constant = self.constant(place)
-        if not constant.whole:
-            raise ReadError(f"input {place} must be integers")
+        if not constant.whole or len(constant.shape) != 1:
+            raise ReadError(f"input {place} must be a list of integers")
         return tuple(int(n) for n in constant.numbers)
 
     def either(self, name: str, place: int) -> tuple[int, ...] | None:
