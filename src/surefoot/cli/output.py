@@ -137,7 +137,7 @@ def check_writable(json_path: str | None, inputs: Sequence[Path], option: str = 
     if not os.access(target.parent, os.W_OK):
         raise InvalidProblem(f"folder `{target.parent}` is not writable", where=option)
     endings = ENDINGS.get(option, ())
-    if endings and not target.name.endswith(endings):
+    if endings and target.suffix and not target.name.endswith(endings):
         what = f"`{json_path}` does not end in {' or '.join(endings)}"
         raise InvalidProblem(what, fix="nothing else is written: choose such a name", where=option)
 
