@@ -113,7 +113,7 @@ def test_wrong_use_is_one_line(walk: Path, command: Command) -> None:
         (("--eps", "0.7"), "fix: 0 < eps < 1/2"),
         (("--seed", "-1"), "not a 64-bit number"),
         (("--property", "E=? [ steps until x = 4 ]"), "no known upper bound"),
-        (("--importance", "z"), "`z`"),
+        (("--importance", "z"), "--eps: it has no effect on splitting"),
     ):
         code, out, err = command("check", walk, *COARSE, *more)
         assert (code, out, err.count("\n")) == (2, "", 1), err
