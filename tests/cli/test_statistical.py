@@ -108,12 +108,12 @@ def test_the_random_policy(walk: Path, command: Command) -> None:
 def test_wrong_use_is_one_line(walk: Path, command: Command) -> None:
     for more, message in (
         (("--method", "wald"), "'wald' is not one of"),
-        (("--resume",), "nothing to resume; fix: name the folder"),
+        (("--resume",), "--resume: it has no effect without --run-directory"),
         (("--workers", "0"), "no workers make no runs"),
         (("--eps", "0.7"), "fix: 0 < eps < 1/2"),
         (("--seed", "-1"), "not a 64-bit number"),
         (("--property", "E=? [ steps until x = 4 ]"), "no known upper bound"),
-        (("--importance", "z"), "`z`"),
+        (("--importance", "z"), "--eps: it has no effect on splitting"),
     ):
         code, out, err = command("check", walk, *COARSE, *more)
         assert (code, out, err.count("\n")) == (2, "", 1), err

@@ -252,7 +252,7 @@ DEFECTS = [
     (asked("P=? [ F[3, 2] on ]"), "property.path.bounds[0]: the lower limit 3 is above the upper limit 2; fix: swap them"),
     (asked("P=? [ F{cots}<=2 on ]"), "property.path.bounds[0]: there is no reward `cots`; fix: did you mean `cost`?"),
     (asked("P=? [ x U on ]"), "property.path.left: `x` is an integer, but a truth value is needed; fix: compare it with something: `x > 0`"),
-    (asked("P=? [ F on ] over max of stalled"), "property.starts: `stalled` cannot be used here; fix: it needs a policy"),
+    (asked("P=? [ F on ] over max of stalled"), "property.starts: `stalled` is about what the policy does, and this is about states; fix: use variables and `at(component, location)`"),
     (replace(PROBLEM, property=Probability(Path("F", TRUE, bounds=(Bound(),)))), "property.path.bounds[0]: a bound without a limit; fix: drop it"),
     (asked("P=? [ F on ] over count"), "property.over: `over count` counts the starts for which something is so, but this is a number; fix: compare it: P>=0.9 [ … ] over count"),
     (asked("P>0 [ F on ] over argmin"), "property.over: `over argmin` names starts, which cannot be compared with a number; fix: ask with =?"),

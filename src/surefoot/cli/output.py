@@ -120,7 +120,7 @@ def check_writable(path: str | None, inputs: Sequence[Path], option: str = "--js
     target = Path(path)
     endings = ENDINGS.get(option, ())
     try:
-        if endings and not target.is_dir() and not target.name.endswith(endings):
+        if endings and target.suffix and not target.is_dir() and not target.name.endswith(endings):
             what = f"`{path}` does not end in {' or '.join(endings)}"
             raise InvalidProblem(what, fix="nothing else is written: choose such a name", where=option)
         if target.is_dir():

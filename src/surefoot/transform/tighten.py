@@ -77,6 +77,8 @@ class Tighten:
 
     def condition(self, problem: Problem, value: Fraction) -> Term | None:
         """What is then true of every state, as one condition; None if it is not about single states."""
+        if isinstance(problem.property, NeverBefore):
+            return None  # nothing is said about states beyond the goal
         if not self.of_inputs:
             return conjunction(tuple(_compared(t, self.relation, value) for t in self.terms))
         if not isinstance(problem.property, Never):

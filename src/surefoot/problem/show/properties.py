@@ -45,8 +45,8 @@ def show_property(prop: Property) -> str:
             return f"P{optimise or ''}{_limit(threshold)} [ {_path(path)} ]{_starts(over, starts)}"
         case Expected(reward, until, threshold, optimise, over, starts, steps):
             counted = show_name(reward) if isinstance(reward, str) else f"({show(reward)})"
-            goal = "" if until == FALSE and steps is not None else f" until {show(until)}"
-            asked = f"[ {counted}{goal}{_for_steps(steps)} ]"
+            ends = "" if until == FALSE and steps is not None else f" until {show(until)}"
+            asked = f"[ {counted}{ends}{_for_steps(steps)} ]"
             return f"E{optimise or ''}{_limit(threshold)} {asked}{_starts(over, starts)}"
 
 
