@@ -13,6 +13,7 @@ from typing import Any
 
 import click
 
+from surefoot.cli.output import check_folder
 from surefoot.engines import ENGINES
 from surefoot.engines.predicates.configurations import CONFIGURATIONS
 from surefoot.engines.protocol import Engine
@@ -105,8 +106,7 @@ def build_engines(name: str | None, given: Mapping[str, Any], dump: Path | None)
             f"there is no engine `{name}`", fix=did_you_mean(name, ENGINES), where="--engine"
         )
     chosen = [ENGINES[name]] if name is not None else list(ENGINES.values())
-    if dump is not None:
-        dump.mkdir(parents=True, exist_ok=True)
+    check_folder(dump, "--dump-queries")
     solvers = [given["solver"]] if given.get("solver") else PREFERRED
     return [_build(kind, {**given, "solver": solver}, dump) for kind in chosen for solver in solvers]
 
