@@ -22,18 +22,26 @@ def test_smtlib_has_the_same_answer(name: str) -> None:
     assert str(solver.check()) == ("sat" if possible else "unsat")
 
 
+def test_different_names_are_different_symbols() -> None:
+    """`a|b` and `a_b` were one variable in what was written, which made another query of it."""
+    names = ("a|b", "a_b", "a\\b", "a%7c;b", "a\x1b[2Kb")
+    text = to_smtlib(Query(tuple(Quantity(n, Bool()) for n in names), (Var("a|b"), ~Var("a_b"))))
+    assert len({line for line in text.split("\n") if line.startswith("(declare-const")}) == len(names)
+    assert "\x1b" not in text
+
+
 def test_smtlib_text() -> None:
     quantities = (Quantity("a|b", Bool()), Quantity("n", Int(-1, None)), real("x", None, "1/3"))
     query = Query(quantities, (Var("a|b") | (Var("n") < x), ~Var("a|b")))
     assert to_smtlib(query) == (
         "(set-logic QF_LIRA)\n"
-        "(declare-const |a_b| Bool)\n"
+        "(declare-const |a%7c;b| Bool)\n"
         "(declare-const |n| Int)\n"
         "(assert (<= (- 1.0) (to_real |n|)))\n"
         "(declare-const |x| Real)\n"
         "(assert (<= |x| (/ 1.0 3.0)))\n"
-        "(assert (or |a_b| (< (+ (to_real |n|) (* (- 1.0) |x|)) 0.0)))\n"
-        "(assert (not |a_b|))\n"
+        "(assert (or |a%7c;b| (< (+ (to_real |n|) (* (- 1.0) |x|)) 0.0)))\n"
+        "(assert (not |a%7c;b|))\n"
         "(check-sat)\n"
         "(get-model)\n"
     )

@@ -64,10 +64,10 @@ def surefoot(ctx: click.Context, debug: bool) -> int | None:
     """Proofs, probabilities and shields for neural-network policies.
 
     \b
-    exit 0    proved, or holds as far as was asked
-    exit 1    violated: the trace was replayed with zero tolerance
+    exit 0    proved, holds as far as was asked, a threshold met, a value found
+    exit 1    violated (the trace was replayed with zero tolerance), a threshold missed
     exit 2    the command or an input file is wrong
-    exit 3    unknown, vacuous, or holds only in part
+    exit 3    unknown, undecided, vacuous, or holds only in part
     exit 4    surefoot or a solver failed
     exit 130  interrupted; the partial result was written
     """

@@ -13,6 +13,7 @@ from typing import Any
 
 import click
 
+from surefoot.cli.output import check_folder
 from surefoot.cli.unused import flag, refuse_idle_options
 from surefoot.engines import ENGINES
 from surefoot.engines.predicates import Predicates
@@ -116,8 +117,7 @@ def build_engines(name: str | None, given: Mapping[str, Any], dump: Path | None)
     if dump is not None and not any("solver" in _fields({"": kind}) for kind in chosen):
         what = "there is no question to a solver that could be written"
         raise InvalidProblem(what, fix="leave it out, or name another engine", where="--dump-queries")
-    if dump is not None:
-        dump.mkdir(parents=True, exist_ok=True)
+    check_folder(dump, "--dump-queries")
     solvers = [given["solver"]] if given.get("solver") else PREFERRED
     return [_build(kind, {**given, "solver": solver}, dump) for kind in chosen for solver in solvers]
 

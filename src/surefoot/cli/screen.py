@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from errno import EBADF
-from typing import TYPE_CHECKING, TextIO
+from typing import IO, TYPE_CHECKING, TextIO, cast
 
 from surefoot.visible import make_lines_visible, make_visible
 
@@ -155,4 +155,4 @@ def rich_console(stream: TextIO) -> Console:
     from rich.console import Console
 
     file = stream.unescaped if isinstance(stream, Screen) else stream
-    return Console(file=file, highlight=False, markup=False, emoji=False, soft_wrap=True)
+    return Console(file=cast(IO[str], file), highlight=False, markup=False, emoji=False, soft_wrap=True)

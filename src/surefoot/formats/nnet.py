@@ -28,6 +28,7 @@ from surefoot.problem.network import (
     Shape,
     frozen,
 )
+from surefoot.visible import make_visible
 
 MOST_BYTES = 128 << 20
 MOST_LAYERS = 1000
@@ -94,9 +95,8 @@ def write_nnet(
     for layer in layers:
         rows += [*layer.weights, *([entry] for entry in layer.bias)]
     body = "".join("".join(f"{value:.9g}," for value in np.asarray(row)) + "\n" for row in rows)
-    path.write_text(
-        f"// Neural network in NNet format: {network.name.splitlines()[0][:80]}\n{body}", encoding="ascii"
-    )
+    name = make_visible(network.name[:80]).encode("ascii", "backslashreplace").decode("ascii")
+    path.write_text(f"// Neural network in NNet format: {name}\n{body}", encoding="ascii")
 
 
 def _lines(text: str) -> Iterator[tuple[int, list[str]]]:

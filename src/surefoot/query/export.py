@@ -24,6 +24,7 @@ from surefoot.query.linear import Linear, linearise
 from surefoot.query.lower import lower
 from surefoot.query.query import NetworkCall, Quantity, Query
 from surefoot.query.vnnlib import to_vnnlib
+from surefoot.visible import is_visible
 
 __all__ = ["to_smtlib", "to_vnnlib"]
 
@@ -44,7 +45,8 @@ def to_smtlib(query: Query) -> str:
 
 
 def _symbol(name: str) -> str:
-    return "|" + name.replace("\\", "_").replace("|", "_") + "|"
+    """Different names are different symbols, and none of them ends one or acts on a terminal."""
+    return "|" + "".join(c if is_visible(c) and c not in "\\|%" else f"%{ord(c):x};" for c in name) + "|"
 
 
 def _number(value: Fraction) -> str:

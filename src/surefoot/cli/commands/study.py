@@ -189,7 +189,8 @@ def study(
         print("\n".join(STUDIES))
         return 0
     loaded = load_study(name)
-    check_outputs({"--output": output and str(output), "--plot": plot and str(plot)}, [])
+    wanted_files = {"--output": output, "--plot": plot}
+    check_outputs({option: str(path) for option, path in wanted_files.items() if path is not None}, [])
     check_folder(folder, "--folder")
     if table is not None and name != "control":
         raise InvalidProblem(f"study `{name}` has no tables", fix="surefoot study control", where="--table")
@@ -247,7 +248,7 @@ def study(
         print(json.dumps({"study": name, "rows": [_row_facts(r) for r in rows], **told}, indent=1))
     else:
         print("\n".join(part for part in (_table(rows, claims), claims_text(claims)) if part))
-    return 0 if all(one.as_recorded for one in (*rows, *claims)) else 1
+    return 0 if all(r.as_recorded for r in rows) and all(c.as_recorded for c in claims) else 1
 
 
 def _refuse_unused(name: str | None, wanted: Sequence[str], table: int | None) -> None:

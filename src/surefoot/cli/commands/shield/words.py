@@ -10,9 +10,8 @@ from surefoot.cli.commands.shield.made import Made, Sketches, shown_share
 from surefoot.encode.barrier import polynomial_of, rows_of
 from surefoot.engines.shield.region import Box
 from surefoot.engines.shield.synthesis import Branch
-from surefoot.problem.parse.number import show_number
 from surefoot.problem.policy import ShieldedPolicy
-from surefoot.problem.show import show, show_name, show_property
+from surefoot.problem.show import show, show_property
 from surefoot.problem.term import Term
 from surefoot.query.polynomial import Polynomial, variable
 from surefoot.visible import join_visible
@@ -25,15 +24,16 @@ STAGES = {
 }
 LONGEST = 20  # terms of a barrier that are printed
 MOST_LISTED = 8  # parts of the starts
+ROUNDED = "# sets, barriers and limits are rounded to six digits here; --json has them as they are"
 
 
 def told(made: Made, seconds: float) -> str:
-    """What was found, for people: numbers of barriers are rounded, those of the program are not."""
+    """What was found, for people: numbers of the rules are not rounded, all others are, and it says so."""
     found, lines = made.found, []
     for index, branch in enumerate(found.branches):
         lines += _rule(made, index, branch)
     if found.branches:
-        lines.append("")
+        lines += [ROUNDED, ""]
     share = found.covered_share(made.system.initial)
     count = len(found.branches)
     lines.append(f"problem      {made.problem.name}")
@@ -67,19 +67,16 @@ def told(made: Made, seconds: float) -> str:
 
 def _rule(made: Made, index: int, branch: Branch) -> list[str]:
     sides = [
-        f"{show_number(low)} <= {show_name(name)} <= {show_number(high)}"
+        f"{_short(low)} <= {name} <= {_short(high)}"
         for name, (low, high) in zip(made.system.variables, branch.set.domain, strict=True)
     ]
     word = "if" if index == 0 else "elif"
-    lines = [f"{word} {' and '.join([*sides, f'B{index} <= {show_number(-branch.set.margin)}'])}:"]
+    lines = [f"{word} {' and '.join([*sides, f'B{index} <= {_short(-branch.set.margin)}'])}:"]
     for (name, low, high), value in zip(made.system.controls, branch.then, strict=True):
         text = show(value)
-        text = text if low is None else f"max({text}, {show_number(low)})"
-        lines.append(
-            f"    {show_name(name)} = {text if high is None else f'min({text}, {show_number(high)})'}"
-        )
-    shown = barrier_text(branch.set.barrier, made.system.variables)
-    lines.append(f"    # B{index}, rounded (--json has it as it is): {shown}")
+        text = text if low is None else f"max({text}, {_short(low)})"
+        lines.append(f"    {name} = {text if high is None else f'min({text}, {_short(high)})'}")
+    lines.append(f"    # B{index} = {barrier_text(branch.set.barrier, made.system.variables)}")
     return lines
 
 
@@ -113,9 +110,7 @@ def _short(value: Fraction) -> str:
 
 def _box(made: Made, box: Box) -> str:
     return ", ".join(
-        f"{show_name(name)} = {show_number(low)}"
-        if low == high
-        else f"{show_number(low)} <= {show_name(name)} <= {show_number(high)}"
+        f"{name} = {_short(low)}" if low == high else f"{_short(low)} <= {name} <= {_short(high)}"
         for name, (low, high) in zip(made.system.variables, box, strict=True)
     )
 
