@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from surefoot.errors import InvalidProblem
+from surefoot.verdict.words import cut_short
 
 ASSETS = ("toy.toml", "toy.onnx", "below_thirteen.vnnlib")
 
@@ -48,9 +49,13 @@ def demo(folder: Path) -> int:
         (0, ["certify", str(proof)]),
     )
     as_expected = True
-    for code, command in commands:
+    for number, (code, command) in enumerate(commands):
         print(f"$ surefoot {' '.join(command)}", flush=True)
-        as_expected &= run(command) == code
+        found = run(command)
+        if found == 130:
+            print(cut_short(number, len(commands), "commands"))
+            return found
+        as_expected &= found == code
         print()
     print(f"results: {refuted}, {proved}; certificate: {proof}; report: {picture}")
     return 0 if as_expected else 4
