@@ -20,12 +20,15 @@ import signal
 import sys
 import tempfile
 from collections.abc import Sequence
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
+from io import StringIO
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
+
+from surefoot.cli import run
 
 MODEL = """
 name = "walk"
@@ -89,8 +92,6 @@ def command(asked: Asked, seed: int, workers: int, folder: Path, resume: bool) -
 
 def begin(arguments: Sequence[str]) -> int:
     """The command in a fork of this process, which has imported everything; its number."""
-    from surefoot.cli import run
-
     sys.stdout.flush()
     if number := os.fork():
         return number
@@ -141,7 +142,7 @@ def kill(arguments: Sequence[str], folder: Path, kind: str, at: int, later: floa
     while size_of(folder) < at and monotonic() - began < PATIENCE:
         if is_over(number):
             return Killing(False, 0)
-        sleep(0.003)
+        sleep(0.01)
     sleep(later)
     workers = below(number)
     victims = {"tree": [*workers, number], "parent": [number], "worker": workers[:1] or [number]}[kind]
@@ -153,7 +154,7 @@ def kill(arguments: Sequence[str], folder: Path, kind: str, at: int, later: floa
     os.waitpid(number, 0)  # without one of its workers it ends, and says so
     until = monotonic() + 20.0
     while (left := sum(map(is_alive, workers))) and monotonic() < until:
-        sleep(0.02)
+        sleep(0.05)
     return Killing(True, left)
 
 
@@ -196,7 +197,7 @@ def uninterrupted(asked: Asked, seed: int) -> Finished:
 
 def trial(number: int, rng: random.Random) -> tuple[int, str, list[str]]:
     """How many kills, what was tried, and what is wrong."""
-    asked, seed, workers = rng.choice(QUESTIONS), rng.randrange(2), rng.choice((1, 1, 2))
+    asked, seed, workers = rng.choice(QUESTIONS), rng.randrange(2), rng.choice((1, 1, 1, 2))
     whole, kills, flaws = uninterrupted(asked, seed), 0, []
     words = []
     with tempfile.TemporaryDirectory() as name:
@@ -222,10 +223,16 @@ def trial(number: int, rng: random.Random) -> tuple[int, str, list[str]]:
     return kills, f"{number}: {told}", flaws
 
 
+def _warm_up() -> None:
+    """Everything is imported here, once, and not in each of the forks."""
+    with tempfile.TemporaryDirectory() as name, redirect_stdout(StringIO()):
+        for asked in QUESTIONS:
+            run(command(asked, 0, 1, Path(name), False))
+
+
 def campaign(kills: int, seed: int) -> tuple[int, int, list[str]]:
     """Trials until there were so many kills: how many, in how many trials, and the lines of wrong ones."""
-    for name in ("surefoot.cli.commands.check", "surefoot.engines.statistical.answer"):
-        import_module(name)  # once, before all the forks
+    _warm_up()
     rng, done, number, wrong = random.Random(seed), 0, 0, []
     while done < kills:
         number += 1

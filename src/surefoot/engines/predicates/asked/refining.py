@@ -111,7 +111,7 @@ class Refining:
         if attacked is not None:
             return Violated(attacked, artifact=graph)
         sizes = counted(len(graph.predicates) if graph is not None else 0, "predicate")
-        return Unknown(Reason.INTERRUPTED, f"stopped by the user with {sizes}", artifact=graph)
+        return Unknown(Reason.INTERRUPTED, f"interrupted by the user with {sizes}", artifact=graph)
 
     def _stopped(self, found: Spurious | str, unsafe: int) -> str | None:
         predicates = self.search.expansion.predicates
