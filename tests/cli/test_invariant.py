@@ -255,7 +255,7 @@ def test_an_interrupt_writes_what_is_known(
     moving = ("--property", "never n > 3", "--tighten", "n<=", "--between", "1", "9", "--precision", "1")
     code, out, _ = command("invariant", counter, *moving, "--json", result, "--quiet")
     assert code == 130
-    assert "gap       wider than 1: stopped by the user" in out
+    assert "gap       wider than 1: interrupted by the user" in out
     found = json.loads(result.read_text())["verdict"]["artifact"]
     assert (found["proved"]["value"], found["refuted"]["value"]) == ("1", "9")
     assert (found["reached"], len(found["trials"])) == (False, 2)
@@ -273,7 +273,7 @@ def test_an_interrupt_while_the_proof_is_certified_keeps_the_ends(
     moving = ("--property", "never n > 3", "--tighten", "n<=", "--between", "1", "9", "--precision", "1")
     code, out, _ = command("invariant", counter, *moving, "--quiet")
     assert code == 130
-    assert "stopped by the user" in out
+    assert "interrupted by the user" in out
     assert "no certificate" in out
 
 
@@ -317,10 +317,10 @@ def test_a_signal_gives_the_partial_result(counter: Path) -> None:
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
     assert "Traceback" not in err
-    assert "stopped by the user" in out
+    assert "interrupted by the user" in out
     verdict = json.loads(result.read_text())["verdict"]
     assert verdict.get("reason") == "interrupted" or verdict["artifact"]["reached"] is False
-    assert "stopped by the user" in report.read_text()
+    assert "interrupted by the user" in report.read_text()
 
 
 def test_the_report_shows_every_question(counter: Path, command: Command) -> None:

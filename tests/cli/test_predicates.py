@@ -158,7 +158,7 @@ def test_an_interruption_keeps_the_last_graph(
         "check", counter, "--engine", "predicates", *options, "--graph", graph, "--json", data
     )
     assert code == 130
-    assert "stopped by the user with " in out
+    assert "interrupted by the user with " in out
     assert "not written" not in err
     written = json.loads(graph.read_text("utf-8"))
     assert written["states"]

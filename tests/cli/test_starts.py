@@ -67,7 +67,11 @@ def test_starts_are_split_where_that_is_asked_for(anywhere: Path, command: Comma
     ("place", "told", "counts"),
     [
         ("engines.predicates.tabulated.starts._replayed", "0 refuted, 1 open", [6, 0, 1]),
-        ("engines.predicates.tabulated.starts.tabulate", "open      true (stopped by the user", [0, 0, None]),
+        (
+            "engines.predicates.tabulated.starts.tabulate",
+            "open      true (interrupted by the user",
+            [0, 0, None],
+        ),
         ("search.starts.certify", "1 refuted, 0 open", [6, 1, 0]),
     ],
     ids=("replaying", "tabulating", "certifying"),

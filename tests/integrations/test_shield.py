@@ -104,6 +104,7 @@ class Corridor(gymnasium.Env):  # type: ignore[misc]
 class Module:
     """What a module of `surefoot shield --python` has."""
 
+    STATE = ("place",)
     ACTIONS = ("right", "left")
 
     @staticmethod
@@ -136,6 +137,35 @@ def test_masks_and_actions_that_are_replaced() -> None:
         Masked(Corridor(), Module, names=("left",))
     with pytest.raises(TypeError, match="Discrete"):
         Masked(Line(), Module)
+
+
+class Wide(Corridor):
+    """Sees more than the model of the shield knows, at first or later."""
+
+    def __init__(self, first: int, later: int) -> None:
+        self.widths = [first, later]
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
+        super().reset(seed=seed)
+        return np.full(self.widths[0], self.place), {}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        return np.full(self.widths[1], self.place), 0.0, False, False, {}
+
+
+@pytest.mark.parametrize(("first", "later"), [(0, 1), (2, 1), (1, 2), (1, 0)])
+def test_a_state_of_another_length_is_refused(first: int, later: int) -> None:
+    env = Masked(Wide(first, later), Module, names=("left", "right"))
+    env.reset()
+    if first == 1:
+        env.step(1)
+    wrong = later if first == 1 else first
+    for ask in (env.action_masks, lambda: env.step(1)):
+        with pytest.raises(ValueError, match=rf"1 values \(place\), not {wrong}: give `state_of`"):
+            ask()
+    fitting = Masked(Wide(2, 2), Module, lambda seen: seen[:1], names=("left", "right"))
+    fitting.reset()
+    assert fitting.action_masks().tolist() == [True, True]
 
 
 @pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64, np.longdouble, np.int64, ">f4", ">f8"])

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import resource
+import signal
+import struct
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +13,7 @@ import pytest
 
 from surefoot.errors import InvalidProblem
 from surefoot.work.digest import digest
-from surefoot.work.run_directory import RunDirectory
+from surefoot.work.run_directory import MAGIC, NotRecorded, RunDirectory
 
 QUESTION = digest("question")
 
@@ -73,3 +77,48 @@ def test_one_process_at_a_time(tmp_path: Path) -> None:
         pytest.raises(InvalidProblem, match="another process"),
     ):
         RunDirectory(tmp_path, QUESTION, resume=True)
+
+
+def test_files_that_are_not_gone_on_with(tmp_path: Path) -> None:
+    """Of another version, of another question under this name, or made up with the right checksums."""
+    file = filled(tmp_path, 2)
+    whole = file.read_bytes()
+    payload = b"\x02\x00\x00\x00[]"
+    made_up = struct.pack("<QI", len(payload), zlib.crc32(payload)) + payload
+    begins = MAGIC + QUESTION.encode() + b"\n"
+    for data, message in (
+        (whole.replace(b"surefoot runs 1", b"surefoot runs 7"), "written by another version"),
+        (MAGIC + digest("another").encode() + whole[len(begins) - 1 :], "another question, seed or version"),
+        (b"\x00" * len(whole), "damaged"),
+        (begins + made_up, "damaged"),
+    ):
+        file.write_bytes(data)
+        with pytest.raises(InvalidProblem, match=message):
+            RunDirectory(tmp_path, QUESTION, resume=True)
+        assert file.read_bytes() == data  # it is somebody's work
+
+
+def test_a_damaged_record_in_the_middle_is_not_believed(tmp_path: Path) -> None:
+    file = filled(tmp_path, 4)
+    whole = file.read_bytes()
+    for place in range(len(MAGIC) + 65, len(whole)):
+        file.write_bytes(whole[:place] + bytes([whole[place] ^ 0x10]) + whole[place + 1 :])
+        known = read(tmp_path)
+        assert known == [(0, i) for i in range(len(known))]
+        assert len(known) < 4
+
+
+def test_a_full_disk_leaves_whole_records(tmp_path: Path) -> None:
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    try:
+        with RunDirectory(tmp_path, QUESTION, resume=False) as directory:
+            directory.append((0, 1), (np.arange(1, dtype=np.int8), np.full(1, 0.5)))
+            (file,) = tmp_path.iterdir()
+            resource.setrlimit(resource.RLIMIT_FSIZE, (file.stat().st_size + 40, limit[1]))
+            with pytest.raises(NotRecorded, match=r"cannot be written: .*; fix: make room"):
+                directory.append((0, 90), (np.arange(90, dtype=np.int8), np.full(90, 45.0)))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+        signal.signal(signal.SIGXFSZ, handler)
+    assert read(tmp_path) == [(0, 1)]

@@ -69,7 +69,7 @@ def surefoot(ctx: click.Context, debug: bool) -> int | None:
     exit 2    the command or an input file is wrong
     exit 3    unknown, undecided, vacuous, or holds only in part
     exit 4    surefoot or a solver failed
-    exit 130  interrupted; the partial result was written
+    exit 130  interrupted; what was found before is marked as partial
     """
     ctx.obj = {"debug": debug}
     if ctx.invoked_subcommand is None:

@@ -88,7 +88,7 @@ def tipping_point(family: Family, where: Grid, decide: Decide, budget: Budget, p
     except _Stop as stop:
         return asked.found(stop.why, stop.reason)
     except KeyboardInterrupt:
-        return asked.found("stopped by the user", Reason.INTERRUPTED)
+        return asked.found("interrupted by the user", Reason.INTERRUPTED)
     return asked.found()
 
 
@@ -155,7 +155,7 @@ class _Asked:
             trial = Trial(value, Vacuous(str(empty)), False, part.elapsed())
         self.trials[number] = trial
         if isinstance(trial.verdict, Unknown) and trial.verdict.reason is Reason.INTERRUPTED:
-            raise _Stop("stopped by the user", Reason.INTERRUPTED)
+            raise _Stop("interrupted by the user", Reason.INTERRUPTED)
         if (why := contradiction(self.grid, self.trials)) is not None:
             raise _Stop(why, None)
         return trial.answer
@@ -213,7 +213,7 @@ def confirmed(search: Search, family: Family, decide: Decide, budget: Budget) ->
         try:
             result = decide(family(trial.value), part)
         except KeyboardInterrupt:
-            return replace(search, proved=trial, stopped="stopped by the user", reason=Reason.INTERRUPTED)
+            return replace(search, proved=trial, stopped="interrupted by the user", reason=Reason.INTERRUPTED)
         second = Trial(trial.value, result.verdict, result.certified, part.elapsed(), result.engine)
         again.append(second)
         match second.answer, second.verdict:
@@ -226,7 +226,9 @@ def confirmed(search: Search, family: Family, decide: Decide, budget: Budget) ->
             case _, Unknown(Reason.NUMERICS):
                 doubted.append(trial)
             case _, Unknown(Reason.INTERRUPTED):
-                return replace(search, proved=trial, stopped="stopped by the user", reason=Reason.INTERRUPTED)
+                return replace(
+                    search, proved=trial, stopped="interrupted by the user", reason=Reason.INTERRUPTED
+                )
             case _:
                 return _settled(search, trial, doubted, again)
     return _settled(search, None, doubted, again)

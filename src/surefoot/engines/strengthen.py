@@ -94,7 +94,7 @@ def find_bounds(
     except _None as nothing:
         return Outcome(None, nothing.verdict, tuple(search.history))
     except KeyboardInterrupt:
-        stopped = Unknown(Reason.INTERRUPTED, "stopped by the user")
+        stopped = Unknown(Reason.INTERRUPTED, "interrupted by the user")
         return Outcome(None, stopped, tuple(search.history))
     return Outcome(Invariant(condition, obligations, tuple(search.history)), None, tuple(search.history))
 

@@ -132,7 +132,7 @@ def guarded(engine: Engine, problem: Problem, budget: Budget, whole: Budget) -> 
     except MemoryError:
         return Unknown(Reason.MEMORY, "not enough memory")
     except KeyboardInterrupt:
-        return Unknown(Reason.INTERRUPTED, "stopped by the user")
+        return Unknown(Reason.INTERRUPTED, "interrupted by the user")
 
 
 def _better(known: Unknown, verdict: Partial) -> Unknown:

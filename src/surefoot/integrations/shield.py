@@ -171,6 +171,16 @@ class Masked(_Watched):
             raise ValueError(f"the environment's {env.action_space.n} actions are not {module.ACTIONS}")
         self.module, self.first = module, int(env.action_space.start)
 
+    def known(self) -> list[float]:
+        """The present state, if it is one of the shield's model: any other would be looked up, too."""
+        state, names = super().known(), self.module.STATE
+        if len(state) != len(names):
+            raise ValueError(
+                f"the shield's states are {len(names)} values ({', '.join(names)}), not {len(state)}: "
+                "give `state_of`, which makes one of an observation"
+            )
+        return state
+
     def action_masks(self) -> Any:
         """Which actions are permitted now, in the order of the environment."""
         by_name = dict(zip(self.module.ACTIONS, self.module.action_masks(self.known()), strict=True))

@@ -73,7 +73,7 @@ def _tabulated(problem: Problem, executed: Problem, asking: Asking) -> Result:
         rest, ending = asking.rest(TABLE), end_at_goal(executed)
         found = call_in_time(rest, lambda: sorted_starts(ending, rest), lambda: None)
     except KeyboardInterrupt:
-        nothing = Unknown(Reason.INTERRUPTED, "stopped by the user before any start was decided")
+        nothing = Unknown(Reason.INTERRUPTED, "interrupted by the user before any start was decided")
         left = SafeStarts(None, (StartGroup(TRUE, nothing, False, None),), INTERRUPTED)
         return _result(problem, left, None, asking, BY_TABLE)
     if found is None:
@@ -91,7 +91,7 @@ def _tabulated(problem: Problem, executed: Problem, asking: Asking) -> Result:
         verdict = Violated(part.trace) if doubt is None else Unknown(Reason.NUMERICS, doubt)
         groups.append(StartGroup(part.condition, verdict, doubt is None, part.count))
     why = "only rounding away from the reference or an error of the model decides, or the budget ended"
-    unknown = Unknown(Reason.INTERRUPTED, "stopped by the user") if found.interrupted else None
+    unknown = Unknown(Reason.INTERRUPTED, "interrupted by the user") if found.interrupted else None
     unknown = unknown or Unknown(Reason.NUMERICS, why)
     groups += [StartGroup(p.condition, unknown, False, p.count) for p in found.open]
     certificate = next((_certificate(g) for g in groups if _certificate(g) is not None), None)

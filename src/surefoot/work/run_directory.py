@@ -15,10 +15,12 @@ import os
 import struct
 import zlib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from io import FileIO
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +41,10 @@ class Record:
     arrays: tuple[NDArray[Any], ...]
 
 
+class NotRecorded(InvalidProblem):
+    """A result could not be written. What was recorded before is whole, and can be resumed."""
+
+
 class RunDirectory:
     """Open for one process at a time. `resume`: go on with what is there; without it the folder is new."""
 
@@ -51,7 +57,8 @@ class RunDirectory:
                 f"`{folder}` has results of this question already",
                 fix="go on with --resume, or choose another folder",
             )
-        self._file: BinaryIO = open(path, "a+b")  # noqa: SIM115 - open as long as the run
+        # Without a buffer: what could not be written must not be tried again when the file is closed.
+        self._file: FileIO = open(path, "a+b", buffering=0)  # noqa: SIM115 - open as long as the run
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -69,21 +76,33 @@ class RunDirectory:
         """All whole records; a torn tail is cut off."""
         start = MAGIC + self._question.encode() + b"\n"
         self._file.seek(0)
-        data = self._file.read()
+        data = self._file.readall()
         if not data.startswith(start):
             if len(data) >= len(start) or not start.startswith(data):
-                raise InvalidProblem(f"`{self._file.name}` is damaged", fix="remove it")
+                raise InvalidProblem(self._objection(data), fix="remove it, or choose another folder")
             self._keep(0)
             self._write(start)
             self._sync_folder()
             return ()
         records, position = [], len(start)
-        while (found := _record(data, position)) is not None:
-            record, position = found
-            records.append(record)
+        try:
+            while (found := _record(data, position)) is not None:
+                record, position = found
+                records.append(record)
+        except (ValueError, KeyError, TypeError):  # with the right checksum: somebody has written it so
+            raise InvalidProblem(f"`{self._file.name}` is damaged", fix="remove it") from None
         if position < len(data):
             self._keep(position)
         return tuple(records)
+
+    def _objection(self, data: bytes) -> str:
+        """Why a file that begins otherwise is not gone on with."""
+        file = f"`{self._file.name!s}`"
+        if data.startswith(MAGIC):
+            return f"{file} has results of another question, seed or version of surefoot"
+        if data.startswith(MAGIC.split(b" ")[0]):
+            return f"{file} was written by another version of surefoot"
+        return f"{file} is damaged"
 
     def append(self, key: Sequence[int], arrays: Sequence[NDArray[Any]]) -> None:
         """Record one piece of work; when this returns it is on the disk."""
@@ -97,9 +116,17 @@ class RunDirectory:
         self._write(_HEAD.pack(len(payload), zlib.crc32(payload)) + payload)
 
     def _write(self, data: bytes) -> None:
-        self._file.write(data)
-        self._file.flush()
-        os.fsync(self._file.fileno())
+        end, left = self._file.seek(0, os.SEEK_END), memoryview(data)
+        try:
+            while left:
+                left = left[self._file.write(left) :]
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            with suppress(OSError):
+                self._keep(end)
+            why = error.strerror or str(error)
+            fix = "make room, then go on with --resume"
+            raise NotRecorded(f"`{self._file.name!s}` cannot be written: {why}", fix=fix) from None
 
     def _keep(self, length: int) -> None:
         self._file.truncate(length)

@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
-from tests.engines.statistical.test_scale import Shuffled
+from numpy.typing import NDArray
+from tests.engines.statistical.chains import walk
+from tests.engines.statistical.test_scale import Shuffled, drawn
 
+from surefoot.engines.statistical import Statistical
 from surefoot.engines.statistical.experiment import Experiment
 from surefoot.engines.statistical.question import Cell, Share
+from surefoot.errors import InvalidProblem
 from surefoot.solve.sampling import choose
 from surefoot.work.budget import Budget
 from surefoot.work.crew import Answers
 from surefoot.work.digest import digest
-from surefoot.work.run_directory import RunDirectory
+from surefoot.work.run_directory import NotRecorded, RunDirectory
 
 QUESTION = Share(choose("chen", Fraction(1, 20), Fraction(1, 20)))
 NAME = digest("question")
@@ -81,3 +89,73 @@ def test_killed_again_and_again(seed: int, tmp_path: Path) -> None:
     assert len(keys) == len(set(keys))  # nothing is made twice
     needed = sum(cell.runs for cell in whole)
     assert recorded <= needed * 1.5 + 3 * size * 64, (recorded, needed)
+
+
+def test_batches_that_overlap_are_cut(tmp_path: Path) -> None:
+    """As an older version wrote them, which made some runs twice; the runs themselves are the same."""
+    rng = random.Random(3)
+    with RunDirectory(tmp_path, NAME, resume=False) as directory:
+        for _ in range(60):
+            cell, first, count = rng.randrange(3), rng.randrange(500), rng.randint(1, 60)
+            directory.append((cell, first), (drawn(1, cell, first, count).outcome,))
+    assert told(attempt(tmp_path, Mortal(2, 5, 10_000))) == told(uninterrupted())
+
+
+def test_what_is_consumed_is_not_given_out_again() -> None:
+    """The stall: a recorded batch was consumed together with the one before it, and then made once more."""
+    cell = cells()[0]
+    cell.keep(10, drawn(1, 0, 10, 20))
+    assert cell.next_gap() == (0, 10)
+    cell.assigned = 10  # given to somebody
+    cell.arrive(0, drawn(1, 0, 0, 10))
+    assert cell.runs == 30
+    assert cell.next_gap() == (30, None)
+
+
+@pytest.mark.parametrize(
+    ("key", "arrays"),
+    [
+        ((3, 0), (np.zeros(2, np.int8),)),  # no such start
+        ((0, -1), (np.zeros(2, np.int8),)),
+        ((0,), (np.zeros(2, np.int8),)),
+        ((0, 0), (np.full(2, 9, np.int8),)),  # no such outcome
+        ((0, 0), (np.zeros(2, np.int8), np.zeros(2))),
+        ((0, 0), (np.zeros(2, np.int8), np.zeros(2), np.zeros(3))),
+        ((0, 0), (np.zeros(2),)),
+        ((0, 0), ()),
+    ],
+)
+def test_records_that_are_no_runs_are_refused(
+    key: tuple[int, ...], arrays: tuple[NDArray[Any], ...], tmp_path: Path
+) -> None:
+    with RunDirectory(tmp_path, NAME, resume=False) as directory:
+        directory.append(key, arrays)
+    with pytest.raises(InvalidProblem, match="are no runs"):
+        attempt(tmp_path, Shuffled(1, 0))
+
+
+def test_a_full_disk_ends_the_work_with_what_is_known(tmp_path: Path) -> None:
+    class Full(RunDirectory):
+        def append(self, key: Sequence[int], arrays: Sequence[NDArray[Any]]) -> None:
+            if key[1] > 50:
+                raise NotRecorded("`runs` cannot be written: No space left on device", fix="make room")
+            super().append(key, arrays)
+
+    found = cells()
+    with Full(tmp_path, NAME, resume=True) as directory:
+        stop = Experiment(found, 1, Budget(20), Shuffled(1, 0), directory).run()
+    assert stop == "`runs` cannot be written: No space left on device; fix: make room"
+    assert 0 < sum(cell.runs for cell in found) < sum(cell.runs for cell in uninterrupted())
+    assert told(attempt(tmp_path, Shuffled(1, 0))) == told(uninterrupted())
+
+
+def test_another_seed_begins_anew(tmp_path: Path) -> None:
+    """Runs of one seed are never counted for another one."""
+    problem = walk("P=? [ F x = 4 ]")
+    engine = Statistical(eps=Fraction(1, 20), workers=1, run_directory=str(tmp_path), resume=True)
+    said: list[str] = []
+    for seed in (3, 4, 3):
+        plain = replace(engine, run_directory=None, resume=False)
+        assert engine.check(problem, Budget(60, seed, said.append)) == plain.check(problem, Budget(60, seed))
+    assert len(list(tmp_path.iterdir())) == 2
+    assert sum("nothing is recorded of this question" in line for line in said) == 2

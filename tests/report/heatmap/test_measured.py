@@ -8,7 +8,9 @@ from fractions import Fraction
 import pytest
 from tests.report.heatmap.tables import estimated, table
 
-from surefoot.report.heatmap.measured import Measured, effort, gaps, together, values
+from surefoot.report.heatmap.cells import axes, heat_map, looked
+from surefoot.report.heatmap.figure import Panel, figure
+from surefoot.report.heatmap.measured import End, Measured, effort, gaps, together, values
 
 
 def test_every_kind_of_verdict() -> None:
@@ -42,6 +44,38 @@ def test_gap_contains_every_difference() -> None:
     assert (gap.low, gap.high) == (Fraction(-3, 4), Fraction(-1, 4))
     ((_, gap),) = gaps([(state, mine)], [], "min")
     assert gap.trouble
+
+
+@pytest.mark.parametrize("end", ["low", "middle", "high"])
+def test_values_that_are_not_known_to_differ_have_no_gap(end: End) -> None:
+    state, tiny = {"x": 0}, Fraction(1, 10**29)
+    half = Fraction(1, 2)
+    same = [
+        (Measured(half, half + tiny), Measured(half + tiny, half + 3 * tiny)),  # they touch
+        (Measured(half, half), Measured(half + tiny, half + tiny)),  # a difference that nobody prints
+        (Measured(half, half), Measured(half - tiny, half - tiny)),
+        (Measured(Fraction(2, 5), half), Measured(Fraction(9, 20), Fraction(3, 5))),
+    ]
+    for mine, best in same:
+        ((_, gap),) = gaps([(state, mine)], [(state, best)], "max")
+        assert gap.shown(end) == 0
+        assert gap.low == best.low - mine.high  # type: ignore[operator]
+    small = Fraction(1, 10**12)  # of values that are as small it is a difference
+    ((_, gap),) = gaps([(state, Measured(small, small))], [(state, Measured(2 * small, 2 * small))], "max")
+    assert gap.shown(end) == small
+    both = [gaps([(state, mine)], [(state, best)], "max")[0][1] for mine, best in same[:2]]
+    assert together(both, "max").shown(end) == 0
+    assert Measured(-half, half).shown("middle") == 0
+    assert Measured(-half, half).shown("high") == half  # only differences are none
+
+
+def test_a_scale_is_not_made_of_nothing() -> None:
+    state, tiny = {"x": 0}, Fraction(1, 10**29)
+    table = gaps([(state, Measured(tiny, tiny))], [(state, Measured(tiny, 3 * tiny))], "max")
+    view = looked([table], "x")
+    map = heat_map("gap", table, view, axes([table], view, None))
+    panel = Panel("gap", map, "gap of the probability to the optimum", "", {})
+    assert figure("all", [panel]).scales[panel.unit].high == 1.0
 
 
 def test_gap_to_infinite_values() -> None:

@@ -29,14 +29,14 @@ from surefoot.run import arithmetic_of, in_reals_only
 from surefoot.transform.discretise import discretise
 from surefoot.verdict.threshold import answer_threshold
 from surefoot.verdict.verdict import Exact, Found, PerStart, Proved, Violated
-from surefoot.verdict.words import statement
+from surefoot.verdict.words import cut_short, statement
 from surefoot.visible import make_visible
 
 
 @click.command()
 @click.argument("result", type=click.Path(path_type=Path), metavar="RESULT")
 @click.option("--base", type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="DIR",
-              help="Where the files that RESULT names are. Default: its own folder, or this one.")  # fmt: skip
+              help="Where the files of RESULT are.  [default: in its folder, else here]")  # fmt: skip
 @click.option("--trust-python", is_flag=True, help="Run the Python model that the result names.")
 @click.option("--problem", metavar="MODEL|STUDY/PROBLEM", help="What somebody else's barriers are about.")
 @click.option("--timeout", type=float, callback=limited, metavar="SECONDS",
@@ -88,10 +88,15 @@ def certify(
         more = "\n  not certified: what else the file says; only the certificate in it was checked"
         say_judgement(word, result.name, f"{why}{more if word == 'accepted' else ''}")
         return CODES[word]
-    for stored in read_results(data, result):
+    results = read_results(data, result)
+    for number, stored in enumerate(results):
         folder = _folder_of(stored, [base] if base is not None else [result.parent, Path()])
-        with chdir(folder):  # so that every name means what it meant when the result was written
-            word, why = judged(stored, trust_python)
+        try:
+            with chdir(folder):  # so that every name means what it meant when the result was written
+                word, why = judged(stored, trust_python)
+        except KeyboardInterrupt:
+            say(cut_short(number, len(results), "results"))
+            return 130
         say_judgement(word, stored.problem, why)
         worst = max(worst, CODES[word], key=(0, 3, 1).index)
     return worst

@@ -10,6 +10,7 @@ import click
 from surefoot.cli.output import check_folder
 from surefoot.cli.screen import say
 from surefoot.errors import InvalidProblem
+from surefoot.verdict.words import cut_short
 
 ASSETS = ("toy.toml", "toy.onnx", "below_thirteen.vnnlib")
 
@@ -51,9 +52,13 @@ def demo(folder: Path) -> int:
         (0, ["certify", str(proof)]),
     )
     as_expected = True
-    for code, command in commands:
+    for number, (code, command) in enumerate(commands):
         say(f"$ surefoot {' '.join(command)}")
-        as_expected &= run(command) == code
+        found = run(command)
+        if found == 130:
+            say(cut_short(number, len(commands), "commands"))
+            return found
+        as_expected &= found == code
         print()
     say(f"results: {refuted}, {proved}; certificate: {proof}; report: {picture}")
     return 0 if as_expected else 4

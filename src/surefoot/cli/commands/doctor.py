@@ -39,7 +39,11 @@ def doctor() -> int:
             _version(package) or "present" if present else f'not installed: pip install "surefoot[{extra}]"'
         )
         print(f"{extra:<12} {state}; {use}")
-    return 4 if missing or not _alive() else 0
+    try:
+        return 4 if missing or not _alive() else 0
+    except KeyboardInterrupt:
+        print("interrupted: not every solver was asked")
+        return 130
 
 
 def _version(package: str) -> str | None:

@@ -35,6 +35,8 @@ _INSTEAD = {instead!r}
 
 
 def _leaf(state):
+    if len(state) != len(STATE):
+        raise ValueError(f"a state has {{len(STATE)}} values ({{', '.join(STATE)}}), not {{len(state)}}")
     at = {root}
     while at >= 0:
         at = _LOW[at] if state[_COLUMN[at]] <= _LIMIT[at] else _HIGH[at]

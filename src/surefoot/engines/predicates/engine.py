@@ -197,7 +197,7 @@ def _tabulated(engine: Predicates, model: Dynamics, budget: Budget) -> Verdict:
     graph = tabulated_graph(table, found.shown, found.parts, found.reached, tests)
     graph = replace(graph, refinements=tuple(found.refinements))
     if interrupted:
-        what = f"stopped by the user with {counted(len(found.shown), 'predicate')}"
+        what = f"interrupted by the user with {counted(len(found.shown), 'predicate')}"
         seen = "" if model.doubts else "; no run reaches a bad state, but that is not certified"
         return Unknown(Reason.INTERRUPTED, what + seen, artifact=graph)
     if (concrete.reached & table.bad).any():

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
 from fractions import Fraction
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -38,7 +39,7 @@ from surefoot.work.crew import Alone, Cluster, Crew, Processes
 from surefoot.work.digest import digest
 from surefoot.work.run_directory import RunDirectory
 
-_RUNS = 1  # to be raised whenever run number r becomes another run than it was
+_RUNS = 2  # to be raised whenever run number r becomes another run than it was
 
 
 class Options(Protocol):
@@ -163,8 +164,10 @@ def experiment(
     made = (problem, watched(what), *made_by(options))
     directory = None
     if options.run_directory is not None:
-        name = digest((_RUNS, *made, budget.seed, [cell.start for cell in cells]))
+        name = digest((_RUNS, _version(), *made, budget.seed, [cell.start for cell in cells]))
         directory = RunDirectory(Path(options.run_directory), name, options.resume)
+        if options.resume and not directory.records:
+            budget.progress("nothing is recorded of this question: other options, seed or version, or no run")
         stack.enter_context(directory)
     elif options.resume:
         raise InvalidProblem("there is nothing to resume", fix="name the folder with --run-directory")
@@ -173,6 +176,14 @@ def experiment(
     if options.workers is None and options.ray is None and (os.cpu_count() or 1) > 1:
         found.grow = lambda: _larger(made)
     return found
+
+
+def _version() -> str:
+    """Of surefoot: what a run is may differ between two of them."""
+    try:
+        return version("surefoot")
+    except PackageNotFoundError:
+        return ""
 
 
 def _crew(options: Options, simulator: Simulator | Trees, made: tuple[Any, ...]) -> Crew:

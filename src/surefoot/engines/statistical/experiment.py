@@ -21,13 +21,13 @@ from numpy.typing import NDArray
 
 from surefoot.compile.simulation import Runs
 from surefoot.engines.statistical.question import Cell, total
-from surefoot.errors import SurefootError
+from surefoot.errors import InvalidProblem, SurefootError
 from surefoot.verdict.verdict import Reason
 from surefoot.work.alarm import Late
 from surefoot.work.budget import Budget
 from surefoot.work.child import Died
 from surefoot.work.crew import Crew
-from surefoot.work.run_directory import RunDirectory
+from surefoot.work.run_directory import NotRecorded, Record, RunDirectory
 
 _BATCH_SECONDS = 0.25
 _LOOK_UP = 0.2  # seconds
@@ -100,6 +100,8 @@ class Experiment:
             return f"a worker process ended: {why}"
         except MemoryError:
             return Reason.MEMORY.value
+        except NotRecorded as why:  # what is known is told; going on without a record is not what was asked
+            return str(why)
 
     def _run(self) -> str:
         self._recall()
@@ -123,6 +125,8 @@ class Experiment:
     def _recall(self) -> None:
         """What a run directory knows already."""
         for record in self.directory.records if self.directory else ():
+            if not _is_batch(record, len(self.cells)):
+                raise InvalidProblem("the results in the run directory are no runs", fix="remove its files")
             number, first = record.key
             self.cells[number].keep(first, _restored(*record.arrays))
         for cell in self.cells:
@@ -191,6 +195,16 @@ class Experiment:
             if larger is not None:
                 self.crew.dismiss()
                 self.crew = larger
+
+
+def _is_batch(record: Record, cells: int) -> bool:
+    """Has it the form that `append` was given? Checksums tell what was torn, not what was made up."""
+    if len(record.key) != 2 or not (0 <= record.key[0] < cells and record.key[1] >= 0):
+        return False
+    outcome, *rewards = record.arrays or (np.empty(0),)
+    kinds = outcome.dtype == np.int8 and all(r.dtype == np.float64 for r in rewards)
+    alike = len(rewards) in (0, 2) and all(r.shape == outcome.shape for r in rewards)
+    return bool(kinds and alike and outcome.ndim == 1 and outcome.size and np.isin(outcome, range(5)).all())
 
 
 def _restored(

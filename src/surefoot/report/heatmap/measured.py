@@ -16,6 +16,7 @@ from surefoot.verdict.verdict import Estimated, Exact, PerStart, Unknown, Verdic
 Aggregate: TypeAlias = Literal["min", "max", "mean"]
 Which: TypeAlias = Literal["value", "optimum", "gap", "effort"]
 End: TypeAlias = Literal["low", "middle", "high"]
+PRINTED = Fraction(1, 10**9)  # of the values: no picture and no table shows a smaller difference
 RUNS = "runs"  # the key of the number of runs in `Estimated.counts`
 
 
@@ -28,6 +29,7 @@ class Measured:
     confidence: Fraction | None = None  # None: the bounds hold for certain
     counts: Mapping[str, int] = field(default_factory=dict)
     trouble: str = ""
+    unseen: Fraction | None = None  # of a difference: what is smaller is none
 
     @property
     def is_infinite(self) -> bool:
@@ -37,9 +39,15 @@ class Measured:
         """The number that is drawn; None if there is none."""
         if self.trouble or self.low is None or (self.high is None and end != "low"):
             return None
+        if self.high is not None and self.is_no_difference(self.low, self.high):
+            return Fraction(0)
         if end == "low" or self.high is None:
             return self.low
         return self.high if end == "high" else (self.low + self.high) / 2
+
+    def is_no_difference(self, low: Fraction, high: Fraction) -> bool:
+        """Two values whose bounds overlap are not known to differ, whatever their ends say."""
+        return self.unseen is not None and (low <= 0 <= high or max(abs(low), abs(high)) < self.unseen)
 
 
 Table: TypeAlias = Sequence[tuple[State, Measured]]
@@ -76,7 +84,7 @@ def effort(found: PerStart) -> Table:
 
 
 def gaps(policy: Table, optimum: Table, optimise: Optimise) -> Table:
-    """By how much each start misses the best value.
+    """By how much each start misses the best value; nothing where the two are not known to differ.
 
     It is below 0 where the policy gets more than any way to choose, which only a run that stalls can do.
     """
@@ -104,7 +112,8 @@ def _gap(mine: Measured, best: Measured | None, optimise: Optimise) -> Measured:
     assert low.low is not None
     assert low.high is not None
     sure = _joint((mine, best))
-    return Measured(high.low - low.high, high.high - low.low, sure, mine.counts)
+    unseen = PRINTED * max(map(abs, (mine.low, mine.high, best.low, best.high)))
+    return Measured(high.low - low.high, high.high - low.low, sure, mine.counts, unseen=unseen)
 
 
 def together(several: Sequence[Measured], how: Aggregate) -> Measured:
@@ -120,7 +129,14 @@ def together(several: Sequence[Measured], how: Aggregate) -> Measured:
         return Measured(None, None, counts=counts, trouble=what)
     fold = {"min": _least, "max": _most, "mean": _mean}[how]
     low, high = fold([one.low for one in several]), fold([one.high for one in several])
-    return Measured(low, high, _joint(several), dict(counts))
+    unseen = [one.unseen for one in several if one.unseen is not None]
+    return Measured(
+        low,
+        high,
+        _joint(several),
+        dict(counts),
+        unseen=max(unseen) if len(unseen) == len(several) else None,
+    )
 
 
 def _joint(several: Iterable[Measured]) -> Fraction | None:

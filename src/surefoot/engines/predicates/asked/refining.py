@@ -112,7 +112,7 @@ class Refining:
         if attacked is not None:
             return Violated(attacked, artifact=graph)
         sizes = counted(len(graph.predicates) if graph is not None else 0, "predicate")
-        reason, what = Reason.INTERRUPTED, "stopped by the user"
+        reason, what = Reason.INTERRUPTED, "interrupted by the user"
         if late:
             reason, what = Reason.TIMEOUT, "the budget ended"
         return Unknown(reason, f"{what} with {sizes}", artifact=graph)

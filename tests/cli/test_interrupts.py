@@ -1,0 +1,77 @@
+"""^C while a command is at work: 130, soon, with what is known marked as a part, and nobody left behind.
+
+`python -m benchmarks.interrupts` does the same with every command.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from benchmarks.interrupts import CASES, Outcome, interrupt
+
+SOON = 2.0  # seconds of the processor; another second for what is counted of children that were killed
+NAMED = {case.name: case for case in CASES}
+
+
+def interrupted(name: str, folder: Path, number: str = "INT", after: float = 3.0) -> Outcome:
+    found = interrupt(NAMED[name], after, folder, number)
+    assert not found.early, (found.code, found.out, found.err)
+    assert found.flaws == (), (found.out, found.err)
+    assert found.used < SOON + 1.0
+    return found
+
+
+def test_a_heat_map_is_marked_and_no_threshold_judged(tmp_path: Path) -> None:
+    found = interrupted("heatmap, statistical", tmp_path)
+    mark = "interrupted after 0 of 1 maps"
+    assert mark in found.out
+    notes = json.loads((tmp_path / "out.json").read_text())["notes"]
+    assert any(note.startswith(mark) and "no threshold is judged" in note for note in notes)
+    for page in ("out.html", "out.svg"):
+        assert mark in (tmp_path / page).read_text()
+
+
+def test_maps_that_were_not_begun_are_counted(tmp_path: Path) -> None:
+    assert "interrupted after 0 of 2 maps" in interrupted("heatmap, several", tmp_path).out
+
+
+def test_half_a_comparison_judges_nothing(tmp_path: Path) -> None:
+    found = interrupted("study control, compare", tmp_path)
+    assert "not run satellite (" in found.out or "not run dcmotor (" in found.out
+    assert "nothing is judged" in found.out
+
+
+def test_half_a_comparison_as_json(tmp_path: Path) -> None:
+    told = json.loads(interrupted("study control, compare json", tmp_path).out)
+    assert "expectations; nothing is judged" in told["interrupted"]
+    assert told["not run"]
+    assert all(row["met"] is None for row in told["rows"])
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "check, several properties",
+        "check, statistical, 2 workers",
+        "check, bmc milp",
+        "study racetrack, figure json",
+        "study control, table 1",
+        "study aurora, checkpoints json",
+        "training racetrack",
+    ],
+)
+def test_other_commands(name: str, tmp_path: Path) -> None:
+    interrupted(name, tmp_path)
+
+
+def test_a_supervisor_ends_it_alike(tmp_path: Path) -> None:
+    found = interrupted("check, statistical, 2 workers", tmp_path, "TERM")
+    assert found.code == 143
+    assert "stopped   interrupted" in found.out
+
+
+def test_the_second_time_ends_at_once(tmp_path: Path) -> None:
+    found = interrupt(NAMED["study control, compare"], 3.0, tmp_path, twice=True)
+    assert (found.code, found.flaws) == (130, ())
