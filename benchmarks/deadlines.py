@@ -113,7 +113,6 @@ ROWS = (
     Row("ridge-1100", "check {} --property chance"),
     Row("ridge-1100", "check {} --property safe"),
     Row("ridge-1100", "shield {} --property safe"),
-    Row("ridge-1100", "shield {} --property safe --runs 2000 --steps 5000"),
     Row("ridge-1100", "optimum {} --property chance"),
     Row("ridge-1100", "heatmap {} --property chance --x x --y y --svg OUT/h.svg --json OUT/h.json"),
     Row("ridge-60", "heatmap {} --property chance --x x --y y --svg OUT/h.svg --report OUT/h.html"),
@@ -183,8 +182,8 @@ ROWS = (
     ),
     Row("automata-11", "shield {} --property never(n0=3)"),
     Row("control", "shield control/self-driving --degree 4"),
-    Row("control", "study control --compare"),
-    Row("control", "study racetrack --compare"),
+    Row("control", "shield control/eight-car-platoon --runs 1000"),
+    Row("control", "check control/self-driving --engine barrier"),
 )
 SHARED = (
     *(

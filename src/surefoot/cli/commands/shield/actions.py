@@ -12,16 +12,19 @@ from typing import Any
 
 from surefoot.cli.output import write_certificate, write_file
 from surefoot.cli.progress import progress
+from surefoot.compile.initial import LateStarts
 from surefoot.compile.source import c_actions, python_actions
 from surefoot.engines.explicit.engine import Explicit
 from surefoot.engines.shield.finite import FiniteShield, finite_shield
 from surefoot.engines.shield.finite.arena import bad_of, is_finite
 from surefoot.engines.shield.finite.table import examples_of, table_of
 from surefoot.engines.shield.finite.tree import size
+from surefoot.errors import Unsupported
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Path, Probability
 from surefoot.problem.show import show, show_property
 from surefoot.run import verify
+from surefoot.solve.markov import Undecided
 from surefoot.verdict.verdict import Exact, Proved, Result, Violated
 from surefoot.work.alarm import call_in_time
 from surefoot.work.budget import Budget
@@ -98,8 +101,7 @@ def shield_of_actions(
     began = processor_time()
     try:
         with progress(quiet) as tell:
-            clock = budget(tell)
-            made = call_in_time(clock, lambda: make_of_actions(problem, bound, clock), lambda: None)
+            made = made_in_time(problem, bound, budget(tell))
     except KeyboardInterrupt:
         why = "there is no shield of a part: what may be permitted depends on all states that can be reached"
         print(f"interrupted: {why}", file=sys.stderr)
@@ -108,8 +110,8 @@ def shield_of_actions(
                      "certified about": "nothing", "interrupted": True, "reason": why}  # fmt: skip
             _write_json(facts, wanted.json)
         return 130
-    if made is None:
-        why = "the time ended before there was a shield; of a part of the states there is none"
+    if isinstance(made, str):
+        why = f"{made}; of a part of the states there is no shield"
         print(f"unknown (timeout): {why}")
         if wanted.json is not None:
             facts = {"schema": 1, "kind": "actions", "problem": problem.name, "certified": False,
@@ -127,6 +129,17 @@ def shield_of_actions(
     if made.interrupted:
         return 130
     return 0 if made.accepted else 3
+
+
+def made_in_time(problem: Problem, bound: Fraction, budget: Budget) -> MadeOfActions | str:
+    """The shield with what is known about it, or what the time ended."""
+    late = "the time ended before there was a shield"
+    try:
+        return call_in_time(budget, lambda: make_of_actions(problem, bound, budget), lambda: late)
+    except (LateStarts, Undecided, Unsupported) as why:
+        if not budget.spent():
+            raise
+        return str(why)
 
 
 def _write_json(facts: Mapping[str, Any], path: str) -> None:
