@@ -16,11 +16,13 @@ from surefoot.cli.deadline import limited
 from surefoot.cli.model import load_model, model_flags
 from surefoot.cli.output import check_writable, write_file
 from surefoot.cli.progress import progress
+from surefoot.compile.initial import LateStarts
 from surefoot.engines.explicit.engine import Explicit
 from surefoot.engines.explicit.filters import End
 from surefoot.engines.explicit.optimum import Optimal, optimal_table
 from surefoot.errors import InvalidProblem
 from surefoot.formats.result_json.values import INFINITE, bounds_text, rounded_outward, value_to
+from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Optimise, Probability
 from surefoot.report.text import interval
 from surefoot.transform.discretise import discretise
@@ -66,9 +68,7 @@ def optimum(
     way: Optimise = optimise or named or "max"
     with progress(quiet) as tell:
         budget = replace(budget, progress=tell)
-        table = call_in_time(
-            budget, lambda: optimal_table(problem, way, budget, Explicit(exact=exact)), _not_in_time
-        )
+        table = call_in_time(budget, lambda: _table(problem, way, budget, exact), _not_in_time)
     if isinstance(table, Unknown):
         print(f"unknown ({table.reason.value}): {table.detail}")
         return 3
@@ -87,6 +87,13 @@ def optimum(
         rows = ",\n".join(json.dumps(_row(r, texts)) for r in table)
         write_file(Path(json_path), f'{head[:-1]}, "states": [\n{rows}\n]}}\n')
     return 0
+
+
+def _table(problem: Problem, way: Optimise, budget: Budget, exact: bool) -> tuple[Optimal, ...] | Unknown:
+    try:
+        return optimal_table(problem, way, budget, Explicit(exact=exact))
+    except LateStarts as why:
+        return Unknown(Reason.TIMEOUT, str(why))
 
 
 def _not_in_time() -> Unknown:

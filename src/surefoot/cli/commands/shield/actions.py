@@ -112,7 +112,8 @@ def shield_of_actions(
         return 130
     if isinstance(made, str):
         why = f"{made}; of a part of the states there is no shield"
-        print(f"unknown (timeout): {why}")
+        if wanted.json != "-":
+            print(f"unknown (timeout): {why}")
         if wanted.json is not None:
             facts = {"schema": 1, "kind": "actions", "problem": problem.name, "certified": False,
                      "certified about": "nothing", "interrupted": False, "reason": why}  # fmt: skip
