@@ -12,10 +12,9 @@ from typing import Any
 
 import click
 
-from surefoot.cli.deadline import limited
 from surefoot.cli.model import load_model, model_flags
 from surefoot.cli.output import check_writable, write_file
-from surefoot.cli.progress import progress
+from surefoot.cli.progress import limit_command, progress
 from surefoot.compile.initial import LateStarts
 from surefoot.engines.explicit.engine import Explicit
 from surefoot.engines.explicit.filters import End
@@ -39,7 +38,9 @@ DIGITS = 20  # of the numbers in a table, unless they are exact
 @model_flags
 @click.option("--optimise", type=click.Choice(["min", "max"]), help="Default: as the property says, or max.")
 @click.option("--exact", is_flag=True, help="Compute in fractions.")
-@click.option("--timeout", type=float, callback=limited, default=60.0, show_default=True, metavar="SECONDS")
+@click.option(
+    "--timeout", type=float, callback=limit_command, default=60.0, show_default=True, metavar="SECONDS"
+)
 @click.option("--json", "json_path", metavar="FILE", help="Write value and choice of every state.")
 @click.option("--quiet", is_flag=True, help="No progress on stderr.")
 def optimum(

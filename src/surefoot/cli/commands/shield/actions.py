@@ -101,7 +101,7 @@ def shield_of_actions(
     began = processor_time()
     try:
         with progress(quiet) as tell:
-            made = made_in_time(problem, bound, budget(tell))
+            made = make_in_time(problem, bound, budget(tell))
     except KeyboardInterrupt:
         why = "there is no shield of a part: what may be permitted depends on all states that can be reached"
         print(f"interrupted: {why}", file=sys.stderr)
@@ -132,7 +132,7 @@ def shield_of_actions(
     return 0 if made.accepted else 3
 
 
-def made_in_time(problem: Problem, bound: Fraction, budget: Budget) -> MadeOfActions | str:
+def make_in_time(problem: Problem, bound: Fraction, budget: Budget) -> MadeOfActions | str:
     """The shield with what is known about it, or what the time ended."""
     late = "the time ended before there was a shield"
     try:
