@@ -68,7 +68,8 @@ def templates(_: click.Context, option: click.Parameter, given: Any) -> Any:
               help="Ask N more values on each side, to see whether the answers are monotone.")  # fmt: skip
 @model_flags
 @engine_flags
-@click.option("--timeout", type=float, callback=limit_command, default=60.0, show_default=True, metavar="SECONDS",
+@click.option("--timeout", type=float, callback=limit_command, default=60.0, show_default=True,
+              metavar="SECONDS",
               help="For the whole search; what is known then is reported.")  # fmt: skip
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option(

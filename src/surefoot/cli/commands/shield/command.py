@@ -73,7 +73,8 @@ def share(_: click.Context, option: click.Parameter, given: str) -> Fraction:
               help="The monomials of the program's controls, instead of 1 and all variables.")  # fmt: skip
 @click.option("--invariant", default="", metavar="'1, x^2, x*y'",
               help="The monomials of the barriers, instead of all up to a degree.")  # fmt: skip
-@click.option("--timeout", type=float, callback=limit_command, default=120.0, show_default=True, metavar="SECONDS",
+@click.option("--timeout", type=float, callback=limit_command, default=120.0, show_default=True,
+              metavar="SECONDS",
               help="For the whole run: synthesis, certificate, runs, pictures.")  # fmt: skip
 @click.option("--bound", callback=share, default="1", show_default=True, metavar="0.99",
               help="Of actions: how probable safety must stay after a permitted one.")  # fmt: skip

@@ -26,7 +26,8 @@ from surefoot.work.budget import Budget
               help="Ask about so many parts, where the starts have to be split.")  # fmt: skip
 @model_flags
 @engine_flags
-@click.option("--timeout", type=float, callback=limit_command, default=60.0, show_default=True, metavar="SECONDS",
+@click.option("--timeout", type=float, callback=limit_command, default=60.0, show_default=True,
+              metavar="SECONDS",
               help="For the whole search; what is known then is reported.")  # fmt: skip
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option(
