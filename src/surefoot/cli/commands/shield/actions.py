@@ -134,9 +134,12 @@ def shield_of_actions(
 
 def make_in_time(problem: Problem, bound: Fraction, budget: Budget) -> MadeOfActions | str:
     """The shield with what is known about it, or what the time ended."""
-    late = "the time ended before there was a shield"
+
+    def attempt() -> MadeOfActions | str:
+        return make_of_actions(problem, bound, budget)
+
     try:
-        return call_in_time(budget, lambda: make_of_actions(problem, bound, budget), lambda: late)
+        return call_in_time(budget, attempt, lambda: "the time ended before there was a shield")
     except (LateStarts, Undecided, Unsupported) as why:
         if not budget.spent():
             raise
