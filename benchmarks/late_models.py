@@ -205,6 +205,7 @@ def write_polynomial(folder: Path, size: int) -> Path:
         for i, (n, m) in enumerate(zip(names, names[1:] + names[:1], strict=True))
     }
     lines = [
+        'arithmetic = "float64"',
         'initial = "' + " and ".join(f"-0.5 <= {n} <= 0.5" for n in names) + '"',
         "[variables]",
         *(f'{n} = "real"' for n in names),

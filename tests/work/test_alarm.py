@@ -10,6 +10,7 @@ from time import monotonic, sleep
 
 import pytest
 
+from surefoot.cli import run
 from surefoot.work import alarm
 from surefoot.work.alarm import call_in_time
 from surefoot.work.budget import Budget
@@ -105,3 +106,11 @@ def test_another_thread_works_without_an_alarm() -> None:
     thread.start()
     thread.join()
     assert found == ["done"]
+
+
+def test_no_alarm_is_left_by_a_command_whose_options_are_refused() -> None:
+    """click calls back for `--timeout` and then refuses another option: the alarm rang later."""
+    assert run(["check", "none.toml", "--timeout", "0.2", "--no-such-option"]) == 2
+    assert not alarm._timer.alarms
+    assert run(["check", "none.toml", "--timeout", "0.2"]) == 2
+    assert not alarm._timer.alarms

@@ -71,7 +71,7 @@ def certify(
     checked = call_in_time(
         budget,
         lambda: _certified(problem, verdict, solver, source, inputs, budget),
-        lambda: _unchecked(verdict, solver),
+        lambda: _leave_unchecked(verdict, solver),
     )
     beside = verdict.artifact if isinstance(verdict, Beside) else None
     if beside is None or not isinstance(checked.verdict, Beside):
@@ -79,7 +79,7 @@ def certify(
     return replace(checked, verdict=replace(checked.verdict, artifact=beside))
 
 
-def _unchecked(verdict: Verdict, solver: str) -> Evidence:
+def _leave_unchecked(verdict: Verdict, solver: str) -> Evidence:
     """What is left of a verdict whose evidence was not looked at in time."""
     match verdict:
         case Violated():
@@ -215,12 +215,12 @@ def aided(problem: Problem, holds: Holds, aid: Aid, inputs: Mapping[str, str], b
     argument = holds.argument
     return call_in_time(
         budget,
-        lambda: _proved_again(problem, holds, argument, aid, inputs, budget),
-        lambda: _unchecked(holds, holds.uncertified_by),
+        lambda: _prove_again(problem, holds, argument, aid, inputs, budget),
+        lambda: _leave_unchecked(holds, holds.uncertified_by),
     )
 
 
-def _proved_again(
+def _prove_again(
     problem: Problem,
     holds: Holds,
     argument: Argument,

@@ -12,7 +12,7 @@ import click
 
 from surefoot.cli.screen import keep_places_of_streams, open_screens, say, say_error
 from surefoot.errors import SurefootError
-from surefoot.work.alarm import Late
+from surefoot.work.alarm import Late, ending_alarms
 
 COMMANDS = {  # name -> file in `commands/`, and what `--help` says of it
     "check": ("check", "Decide the properties of a policy in its environment."),
@@ -114,13 +114,14 @@ def run(arguments: list[str]) -> int:
 def carry_out_command(arguments: list[str]) -> int:
     """The exit code of a command whose screens are open."""
     try:
-        outcome: Any = surefoot.main(arguments, prog_name="surefoot", standalone_mode=False)
+        with ending_alarms():  # click does not close a command whose other options it refuses
+            outcome: Any = surefoot.main(arguments, prog_name="surefoot", standalone_mode=False)
         return outcome if isinstance(outcome, int) else 0
     except (click.exceptions.Abort, KeyboardInterrupt):
         say("interrupted: nothing was found yet", error=True)
         return 130
     except Late:
-        print("unknown (timeout): the time ended while the question was read or prepared")
+        say("unknown (timeout): the time ended while the question was read or prepared")
         return 3
     except click.ClickException as error:
         ctx = getattr(error, "ctx", None)

@@ -19,6 +19,7 @@ from surefoot.report.abstraction import graph_page
 from surefoot.report.graph import as_dot, as_json
 from surefoot.verdict.artifact import AbstractGraph
 from surefoot.verdict.verdict import Holds, Proved, Reason, Result, Unknown, Verdict, Violated
+from surefoot.work.alarm import call_in_time
 from surefoot.work.budget import Budget
 
 FORMATS = (".dot", ".json", ".html")
@@ -58,7 +59,10 @@ def with_splits_tried(
 
     assert isinstance(verdict, Proved | Violated | Holds | Unknown)
     try:
-        artifact = with_splits(problem, graph, engine.asked_tests(), most, budget)
+        tests = engine.asked_tests()
+        artifact = call_in_time(
+            budget, lambda: with_splits(problem, graph, tests, most, budget), lambda: graph
+        )
     except KeyboardInterrupt:
         return result  # the answer is known; only the picture has less to show
     return replace(result, verdict=replace(verdict, artifact=artifact))

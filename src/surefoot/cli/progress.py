@@ -1,4 +1,9 @@
-"""Progress on stderr: a live line on a terminal, otherwise a plain line every ten seconds."""
+"""While a command has no answer yet: progress on stderr, and the end of its time.
+
+Progress is a live line on a terminal, otherwise a plain line every ten seconds. Engines hand over
+what they know at their deadline; what is around them (reading, preparing) is ended soon after `--timeout`,
+whatever it is. That ends with the answer: what was found is written, however long that takes.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +13,15 @@ from contextlib import contextmanager
 from threading import Event, Thread
 from time import monotonic
 
-from surefoot.cli.deadline import have_answer
+import click
+
+from surefoot.cli.output import positive
 from surefoot.cli.screen import Screen, rich_console, say
 from surefoot.visible import make_visible
+from surefoot.work.alarm import Alarm, end_alarm, set_alarm
 
 EVERY_SECONDS = 10.0
+_set: list[Alarm] = []
 
 
 @contextmanager
@@ -83,3 +92,21 @@ def _plain() -> Iterator[Callable[[str], None]]:
         yield tell
     finally:
         done.set()
+
+
+def limit_command(context: click.Context, option: click.Parameter, seconds: float | None) -> float | None:
+    """The callback of `--timeout`: from now on the command has so much time, and a little for its end."""
+    if seconds is None:
+        return None
+    positive(context, option, seconds)
+    alarm = Alarm(monotonic() + seconds + max(1.0, 0.05 * seconds))
+    _set.append(alarm)
+    context.call_on_close(have_answer)
+    set_alarm(alarm)
+    return seconds
+
+
+def have_answer() -> None:
+    """The command has an answer, or has failed: nothing is ended any more."""
+    while _set:
+        end_alarm(_set.pop())

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from math import inf
 from time import monotonic
@@ -104,6 +105,17 @@ def end_alarm(alarm: Alarm) -> None:
     signal.signal(signal.SIGALRM, _timer.handler)
     if _timer.deadline < inf:
         signal.setitimer(signal.ITIMER_REAL, max(1e-3, _timer.deadline - monotonic()), _timer.interval)
+
+
+@contextmanager
+def ending_alarms() -> Iterator[None]:
+    """Alarms that are set inside and not ended there are ended here, whatever happens."""
+    known = list(_timer.alarms)
+    try:
+        yield
+    finally:
+        for alarm in [a for a in _timer.alarms if a not in known]:
+            end_alarm(alarm)
 
 
 def _wind() -> None:

@@ -14,9 +14,10 @@ from surefoot.certify.barrier.convergence import is_about_convergence
 from surefoot.certify.checker.check import check
 from surefoot.certify.checker.number import BadCertificate
 from surefoot.certify.process.claim import is_about_graph, is_about_values
-from surefoot.cli.deadline import limited
 from surefoot.cli.model import Loaded, load_source
 from surefoot.cli.output import sha256
+from surefoot.cli.progress import limit_command
+from surefoot.cli.screen import say
 from surefoot.cli.search_evidence import Evidence, is_about, moved, unrefuted
 from surefoot.cli.stored_json import read_json
 from surefoot.cli.unused import refuse_given
@@ -39,7 +40,7 @@ from surefoot.visible import make_visible
               help="Where the files of RESULT are.  [default: in its folder, else here]")  # fmt: skip
 @click.option("--trust-python", is_flag=True, help="Run the Python model that the result names.")
 @click.option("--problem", metavar="MODEL|STUDY/PROBLEM", help="What somebody else's barriers are about.")
-@click.option("--timeout", type=float, callback=limited, metavar="SECONDS",
+@click.option("--timeout", type=float, callback=limit_command, metavar="SECONDS",
               help="No default, but 120 for somebody else's barriers.")  # fmt: skip
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option("--json", "json_path", metavar="FILE|-", help="What was found of somebody else's barriers.")

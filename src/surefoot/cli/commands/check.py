@@ -9,7 +9,6 @@ from typing import Any
 
 import click
 
-from surefoot.cli.deadline import limited
 from surefoot.cli.engine_options import (
     build_engines,
     engine_flags,
@@ -20,7 +19,7 @@ from surefoot.cli.engine_options import (
 from surefoot.cli.graph_file import check_graph, splits_wanted, with_splits_tried, write_graph
 from surefoot.cli.model import load_model, model_flags, time_flags, timed
 from surefoot.cli.output import check_outputs, write, write_certificate
-from surefoot.cli.progress import progress
+from surefoot.cli.progress import limit_command, progress
 from surefoot.cli.stored_json import read_invariant
 from surefoot.cli.study_problem import names_study, of_study
 from surefoot.cli.study_training import simulate
@@ -46,7 +45,7 @@ from surefoot.work.budget import Budget
 @click.option(
     "--timeout",
     type=float,
-    callback=limited,
+    callback=limit_command,
     default=60.0,
     show_default=True,
     metavar="SECONDS",

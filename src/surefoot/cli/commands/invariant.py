@@ -10,7 +10,6 @@ from typing import Any
 import click
 
 from surefoot.cli.commands.check import MODEL_OPTIONS
-from surefoot.cli.deadline import limited
 from surefoot.cli.engine_options import (
     build_engines,
     engine_flags,
@@ -20,7 +19,7 @@ from surefoot.cli.engine_options import (
 )
 from surefoot.cli.model import Loaded, load_model, model_flags
 from surefoot.cli.output import check_outputs, deliver_file, exit_code, write
-from surefoot.cli.progress import progress
+from surefoot.cli.progress import limit_command, progress
 from surefoot.cli.screen import say
 from surefoot.cli.study_problem import names_study, of_study
 from surefoot.cli.unused import refuse_given
@@ -77,7 +76,8 @@ def templates(_: click.Context, option: click.Parameter, given: Any) -> Any:
               help="Ask N more values on each side, to see whether the answers are monotone.")  # fmt: skip
 @model_flags
 @engine_flags
-@click.option("--timeout", type=float, callback=limited, default=60.0, show_default=True, metavar="SECONDS",
+@click.option("--timeout", type=float, callback=limit_command, default=60.0, show_default=True,
+              metavar="SECONDS",
               help="For the whole search; what is known then is reported.")  # fmt: skip
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option(

@@ -14,16 +14,17 @@ from typing import Any
 
 import click
 
-from surefoot.cli.deadline import limited
 from surefoot.cli.model import load_model, model_flags
 from surefoot.cli.output import check_outputs, deliver_file
-from surefoot.cli.progress import progress
+from surefoot.cli.progress import limit_command, progress
 from surefoot.cli.screen import say
+from surefoot.compile.initial import LateStarts
 from surefoot.engines.explicit.engine import Explicit
 from surefoot.engines.explicit.filters import End
 from surefoot.engines.explicit.optimum import Optimal, optimal_table
 from surefoot.errors import InvalidProblem
 from surefoot.formats.result_json.values import INFINITE, bounds_text, rounded_outward, value_to
+from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Optimise, Probability
 from surefoot.report.text import decimal_text, interval
 from surefoot.transform.discretise import discretise
@@ -40,7 +41,9 @@ DIGITS = 20  # of the numbers in a table, unless they are exact
 @model_flags
 @click.option("--optimise", type=click.Choice(["min", "max"]), help="Default: as the property says, or max.")
 @click.option("--exact", is_flag=True, help="Compute in fractions.")
-@click.option("--timeout", type=float, callback=limited, default=60.0, show_default=True, metavar="SECONDS")
+@click.option(
+    "--timeout", type=float, callback=limit_command, default=60.0, show_default=True, metavar="SECONDS"
+)
 @click.option("--json", "json_path", metavar="FILE|-", help="Write value and choice of every state.")
 @click.option("--quiet", is_flag=True, help="No progress on stderr.")
 def optimum(
@@ -76,9 +79,7 @@ def optimum(
     way: Optimise = optimise or named or "max"
     with progress(quiet) as tell:
         budget = replace(budget, progress=tell)
-        table = call_in_time(
-            budget, lambda: optimal_table(problem, way, budget, Explicit(exact=exact)), _not_in_time
-        )
+        table = call_in_time(budget, lambda: _table(problem, way, budget, exact), _not_in_time)
     if isinstance(table, Unknown):
         say(f"unknown ({table.reason.value}): {table.detail}")
         return 3
@@ -104,6 +105,13 @@ def _document(table: Sequence[Optimal], name: str, way: Optimise, exact: bool) -
     texts = lru_cache(maxsize=None)(bounds_text if exact else _rounded)
     rows = ",\n".join(json.dumps(_row(r, texts)) for r in table)
     return f'{head[:-1]}, "states": [\n{rows}\n]}}\n'
+
+
+def _table(problem: Problem, way: Optimise, budget: Budget, exact: bool) -> tuple[Optimal, ...] | Unknown:
+    try:
+        return optimal_table(problem, way, budget, Explicit(exact=exact))
+    except LateStarts as why:
+        return Unknown(Reason.TIMEOUT, str(why))
 
 
 def _not_in_time() -> Unknown:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import click
 
-from surefoot.cli.deadline import limited
 from surefoot.cli.output import (
     check_outputs,
     exit_code,
@@ -18,7 +17,7 @@ from surefoot.cli.output import (
     write_json,
     write_report,
 )
-from surefoot.cli.progress import progress
+from surefoot.cli.progress import limit_command, progress
 from surefoot.engines.bmc import Bmc
 from surefoot.engines.protocol import Engine
 from surefoot.errors import InvalidProblem, SurefootError
@@ -26,7 +25,8 @@ from surefoot.formats.policy_file import load_policy
 from surefoot.formats.vnnlib import no_float32_point, read_vnnlib, to_problem, witness_text
 from surefoot.problem.problem import Problem
 from surefoot.problem.semantics import decision
-from surefoot.run import choose, verify
+from surefoot.run import TooLate, unanswered, verify
+from surefoot.run import able as without_objection
 from surefoot.solve import SOLVERS
 from surefoot.verdict.verdict import Holds, Proved, Reason, Result, Unknown, Vacuous, Violated
 from surefoot.work.budget import Budget
@@ -47,7 +47,9 @@ PROVERS = ("native", "milp")  # the one that writes certificates first
 )
 @click.option("--solver", type=click.Choice(list(SOLVERS)), help="Default: the first without objection.")
 @click.option("--output", metavar="NAME", help="Which output of the network, if it has several.")
-@click.option("--timeout", type=float, callback=limited, default=60.0, show_default=True, metavar="SECONDS")
+@click.option(
+    "--timeout", type=float, callback=limit_command, default=60.0, show_default=True, metavar="SECONDS"
+)
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option("--json", "json_path", metavar="FILE|-", help="Write the complete result.")
 @click.option("--certificate", metavar="FILE", help="Write the certificate of a proof; .gz packs it.")
@@ -93,10 +95,14 @@ def vnnlib(
             "output": output,
         }
         inputs = {str(p): sha256(p) for p in (network, specification)}
-        for engine in able(problem, [solver] if solver else PROVERS):
-            result = verify(problem, engine, budget, inputs=inputs, source=source)
-            if conclusive(result) or budget.spent():
-                break
+        try:
+            for engine in able(problem, [solver] if solver else PROVERS, budget):
+                result = verify(problem, engine, budget, inputs=inputs, source=source)
+                if conclusive(result) or budget.spent():
+                    break
+        except TooLate as why:
+            late = Unknown(Reason.TIMEOUT, str(why))
+            result = unanswered(problem, late, budget, inputs, source)
         if empty is not None:
             result = of_rounded_inputs(result, empty)
     if certificate is not None:
@@ -110,11 +116,12 @@ def vnnlib(
     return exit_code(result)
 
 
-def able(problem: Problem, solvers: Sequence[str]) -> list[Engine]:
-    """The engines that take the problem; one error with all objections if there is none."""
+def able(problem: Problem, solvers: Sequence[str], budget: Budget) -> Iterator[Engine]:
+    """The engines that take the problem, as they are needed; all objections in one error if there is none."""
     engines: list[Engine] = [Bmc(SOLVERS[name]()) for name in solvers]
-    first = choose(problem, engines)
-    return [first, *(e for e in engines if e is not first and e.objection(problem) is None)]
+    (first,) = without_objection(problem, engines, in_order=True, budget=budget)
+    yield first
+    yield from (e for e in engines if e is not first and e.objection(problem) is None)
 
 
 def conclusive(result: Result) -> bool:

@@ -22,7 +22,7 @@ from surefoot.problem.property import Expected, Never, Probability
 from surefoot.problem.term import FALSE
 from surefoot.query.markov import Answer, Until
 from surefoot.solve.markov import Undecided, solve
-from surefoot.solve.markov.enclose import enclose
+from surefoot.solve.markov.enclose import enclose_values
 from surefoot.verdict.verdict import Certificate, Exact, PerStart, Reason, Unknown, Verdict
 from surefoot.work.alarm import call_in_time
 from surefoot.work.budget import Budget
@@ -79,7 +79,7 @@ def answer(limits: Limits, problem: Problem, budget: Budget) -> Verdict:
         return Unknown(Reason.INCOMPLETE, "no reachable state is a start state")
     bounds = _bounds(found, starts)
     if found.late:
-        return _of_part(problem.property, found, bounds)
+        return _answer_in_part(problem.property, found, bounds)
     cut = any(what.unfolded.markov.cut.any() for _, what, _ in found.sides)
     whole = None if cut or found.fused else Certificate("process", _evidence(found))
     which, threshold = problem.property.over, problem.property.threshold
@@ -98,7 +98,7 @@ def answer(limits: Limits, problem: Problem, budget: Budget) -> Verdict:
     return PerStart(tuple(table), whole)
 
 
-def _of_part(wanted: Probability | Expected, found: Solved, bounds: list[tuple[End, End]]) -> Verdict:
+def _answer_in_part(wanted: Probability | Expected, found: Solved, bounds: list[tuple[End, End]]) -> Verdict:
     """What is known when the time is over, if that is anything: one interval, no table of vague ones."""
     states = found.explored.markov.states
     late = f"the time ended after {states} states{'' if found.explored.why_cut else ', which are all'}"
@@ -161,18 +161,18 @@ def solved(limits: Limits, problem: Problem, budget: Budget) -> Solved | Unknown
         except Undecided as why:
             return Unknown(Reason.TIMEOUT if part.spent() else Reason.INCOMPLETE, str(why))
         budget.progress(f"solving for {what.unfolded.markov.states} states")
-        found = None if late else _solved(limits, what, budget.part(SOLVING * share))
+        found = None if late else _solve_side(limits, what, budget.part(SOLVING * share))
         if isinstance(found, Unknown):
             return found
         if found is None:
-            late, found = True, _enclosed(what, budget.part(0.9 * share))
+            late, found = True, _enclose_side(what, budget.part(0.9 * share))
         if found is None:
             return Unknown(Reason.TIMEOUT, f"the time ended after {explored.markov.states} states")
         sides.append((side, what, found))
     return Solved(explored, tuple(sides), through != FALSE, late or explored.why_cut == TIME)
 
 
-def _solved(limits: Limits, what: Posed, budget: Budget) -> Answer | Unknown | None:
+def _solve_side(limits: Limits, what: Posed, budget: Budget) -> Answer | Unknown | None:
     """None: the time was over."""
     markov = what.unfolded.markov
 
@@ -187,12 +187,12 @@ def _solved(limits: Limits, what: Posed, budget: Budget) -> Answer | Unknown | N
         return None if budget.spent() else Unknown(other, str(why))
 
 
-def _enclosed(what: Posed, budget: Budget) -> Answer | None:
+def _enclose_side(what: Posed, budget: Budget) -> Answer | None:
     """Bounds that hold but are not as narrow as was asked for."""
     markov, question = what.unfolded.markov, what.question
     if not isinstance(question, Until):
         return None
-    found = enclose(markov, question, budget.remaining)
+    found = enclose_values(markov, question, budget.remaining)
     if found is None:
         return None
     nowhere = np.zeros(markov.states, dtype=np.bool_)

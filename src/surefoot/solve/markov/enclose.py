@@ -22,7 +22,9 @@ STILL = 1e-9  # bounds that move by less, relatively to their distance, are as g
 Floats = NDArray[np.float64]
 
 
-def enclose(markov: Markov, asked: Until, seconds_left: Callable[[], float]) -> tuple[Floats, Floats] | None:
+def enclose_values(
+    markov: Markov, asked: Until, seconds_left: Callable[[], float]
+) -> tuple[Floats, Floats] | None:
     """Bounds of the value in every state; None: this question is not covered."""
     if asked.after:
         return None

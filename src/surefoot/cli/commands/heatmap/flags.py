@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from surefoot.cli.deadline import limited
 from surefoot.cli.engine_options import engine_flags
+from surefoot.cli.progress import limit_command
 
 VALUED = ("explicit", "statistical")
 QUANTITIES = ("value", "optimum", "gap", "effort")
@@ -44,7 +44,7 @@ OPTIONS: tuple[Callable[..., Any], ...] = (
     click.option("--report", metavar="FILE", help="One HTML page on which cells can be clicked."),
     click.option("--no-certificates", "uncertified", is_flag=True,
                  help="Do not have exact values checked by the independent checker, which can take longer."),
-    click.option("--timeout", type=float, callback=limited, default=60.0, show_default=True,
+    click.option("--timeout", type=float, callback=limit_command, default=60.0, show_default=True,
                  metavar="SECONDS", help="For the whole run; all maps share it equally."),
     click.option("--seed", type=int, default=0, show_default=True),
     click.option("--quiet", is_flag=True, help="No progress on stderr."),

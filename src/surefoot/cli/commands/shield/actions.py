@@ -11,6 +11,7 @@ from typing import Any
 from surefoot.cli.output import deliver_file, write_certificate, write_facts
 from surefoot.cli.progress import progress
 from surefoot.cli.screen import say
+from surefoot.compile.initial import LateStarts
 from surefoot.compile.source import c_actions, python_actions
 from surefoot.engines.explicit.engine import Explicit
 from surefoot.engines.explicit.influence import is_about_states
@@ -18,6 +19,7 @@ from surefoot.engines.shield.finite import FiniteShield, finite_shield
 from surefoot.engines.shield.finite.arena import bad_of, is_finite
 from surefoot.engines.shield.finite.table import examples_of, table_of
 from surefoot.engines.shield.finite.tree import size
+from surefoot.errors import Unsupported
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import (
     Eventually,
@@ -32,6 +34,7 @@ from surefoot.problem.property import (
 from surefoot.problem.show import show, show_property
 from surefoot.problem.term import FALSE, Term
 from surefoot.run import verify
+from surefoot.solve.markov import Undecided
 from surefoot.verdict.verdict import Exact, Proved, Result, Violated
 from surefoot.visible import join_visible
 from surefoot.work.alarm import call_in_time
@@ -130,8 +133,7 @@ def shield_of_actions(
     began = processor_time()
     try:
         with progress(quiet) as tell:
-            clock = budget(tell)
-            made = call_in_time(clock, lambda: make_of_actions(problem, bound, clock, goals), lambda: None)
+            made = make_in_time(problem, bound, budget(tell), goals)
     except KeyboardInterrupt:
         why = "there is no shield of a part: what may be permitted depends on all states that can be reached"
         say(f"interrupted: {why}", error=True)
@@ -140,8 +142,8 @@ def shield_of_actions(
                      "certified about": "nothing", "interrupted": True, "reason": why}  # fmt: skip
             write_facts(wanted.json, lambda: facts, quiet)
         return 130
-    if made is None:
-        why = "the time ended before there was a shield; of a part of the states there is none"
+    if isinstance(made, str):
+        why = f"{made}; of a part of the states there is no shield"
         if wanted.json != "-":
             say(f"unknown (timeout): {why}")
         if wanted.json is not None:
@@ -158,6 +160,22 @@ def shield_of_actions(
     if made.interrupted:
         return 130
     return 0 if made.accepted and made.kept_by_anybody else 3
+
+
+def make_in_time(
+    problem: Problem, bound: Fraction, budget: Budget, goals: Mapping[str, Term] | None = None
+) -> MadeOfActions | str:
+    """The shield with what is known about it, or what the time ended."""
+
+    def attempt() -> MadeOfActions | str:
+        return make_of_actions(problem, bound, budget, goals)
+
+    try:
+        return call_in_time(budget, attempt, lambda: "the time ended before there was a shield")
+    except (LateStarts, Undecided, Unsupported) as why:
+        if not budget.spent():
+            raise
+        return str(why)
 
 
 def moved_by_actions(problem: Problem) -> bool:

@@ -19,10 +19,9 @@ from surefoot.cli.commands.shield.campaign import Size, campaign_facts, campaign
 from surefoot.cli.commands.shield.made import Made, SetKind, Sketches, make, old_rules, shapes_for
 from surefoot.cli.commands.shield.pictures import pictured
 from surefoot.cli.commands.shield.words import facts, told
-from surefoot.cli.deadline import limited
 from surefoot.cli.model import load_model, model_flags, time_flags, timed
 from surefoot.cli.output import check_outputs, deliver_file, packed_json, write_facts
-from surefoot.cli.progress import progress
+from surefoot.cli.progress import limit_command, progress
 from surefoot.cli.screen import say
 from surefoot.cli.study_problem import names_study
 from surefoot.cli.unused import refuse_given
@@ -78,7 +77,8 @@ def share(_: click.Context, option: click.Parameter, given: str) -> Fraction:
               help="The monomials of the program's controls, instead of 1 and all variables.")  # fmt: skip
 @click.option("--invariant", default="", metavar="'1, x^2, x*y'",
               help="The monomials of the barriers, instead of all up to a degree.")  # fmt: skip
-@click.option("--timeout", type=float, callback=limited, default=120.0, show_default=True, metavar="SECONDS",
+@click.option("--timeout", type=float, callback=limit_command, default=120.0, show_default=True,
+              metavar="SECONDS",
               help="For the whole run: synthesis, certificate, runs, pictures.")  # fmt: skip
 @click.option("--bound", callback=share, default="1", show_default=True, metavar="0.99",
               help="Of actions: how probable safety must stay after a permitted one.")  # fmt: skip

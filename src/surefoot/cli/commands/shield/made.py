@@ -148,7 +148,7 @@ def make(
     nothing = Synthesis((), (system.initial,), "the time is over")
     found, again = call_in_time(
         budget,
-        lambda: _sought(executed, system, shapes, sketch, old, budget),
+        lambda: _search_rules(executed, system, shapes, sketch, old, budget),
         lambda: (nothing, None),
     )
     if not found.branches:
@@ -157,13 +157,13 @@ def make(
     if several is not None and system.motion is not None and _has_two_ends(system):
         found = call_in_time(budget, lambda: with_room_between(system, several, budget), lambda: several)
     protected, judged, content = call_in_time(
-        whole, lambda: _judged(executed, system, found), lambda: (executed, NOT_JUDGED, None)
+        whole, lambda: _judge_rules(executed, system, found), lambda: (executed, NOT_JUDGED, None)
     )
     reason = judged.claim if judged.accepted else judged.reason
     return Made(protected, system, found, judged.accepted, reason, content, again)
 
 
-def _sought(
+def _search_rules(
     executed: Problem,
     system: System,
     shapes: tuple[Shape, ...],
@@ -188,7 +188,7 @@ def _has_two_ends(system: System) -> bool:
     return all(low is not None and high is not None for _, low, high in system.controls)
 
 
-def _judged(
+def _judge_rules(
     executed: Problem, system: System, found: Synthesis
 ) -> tuple[Problem, Judgement, dict[str, Any] | None]:
     """The problem with its shield, or with its program, and what the checker says of it."""

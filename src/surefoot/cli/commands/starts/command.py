@@ -9,7 +9,6 @@ import click
 
 from surefoot.cli.commands.check import MODEL_OPTIONS
 from surefoot.cli.commands.invariant import one_problem
-from surefoot.cli.deadline import limited
 from surefoot.cli.engine_options import (
     build_engines,
     engine_flags,
@@ -19,7 +18,7 @@ from surefoot.cli.engine_options import (
 )
 from surefoot.cli.model import model_flags
 from surefoot.cli.output import check_outputs, exit_code, write
-from surefoot.cli.progress import progress
+from surefoot.cli.progress import limit_command, progress
 from surefoot.cli.unused import flag
 from surefoot.errors import InvalidProblem
 from surefoot.search import Asking
@@ -35,7 +34,8 @@ from surefoot.work.budget import Budget
               help="Ask about so many parts, where the starts have to be split.")  # fmt: skip
 @model_flags
 @engine_flags
-@click.option("--timeout", type=float, callback=limited, default=60.0, show_default=True, metavar="SECONDS",
+@click.option("--timeout", type=float, callback=limit_command, default=60.0, show_default=True,
+              metavar="SECONDS",
               help="For the whole search; what is known then is reported.")  # fmt: skip
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option(
