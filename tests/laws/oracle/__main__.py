@@ -14,9 +14,7 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--timeout", type=float, default=2.0)
-    parser.add_argument(
-        "--engines", type=int, default=1, help="further runs per question, with one engine each"
-    )
+    parser.add_argument("--engines", type=float, default=1, help="further runs per question, one engine each")
     parser.add_argument(
         "--certify", type=float, default=0.2, help="which share of results is certified again"
     )
