@@ -14,12 +14,11 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--timeout", type=float, default=2.0)
-    parser.add_argument(
-        "--engines", type=int, default=1, help="further runs per question, with one engine each"
-    )
+    parser.add_argument("--engines", type=float, default=1, help="further runs per question, one engine each")
     parser.add_argument(
         "--certify", type=float, default=0.2, help="which share of results is certified again"
     )
+    parser.add_argument("--only", help="no portfolio, and this engine instead of one or another")
     parser.add_argument("--out", type=Path)
     parser.add_argument("--keep", type=Path, help="write the problems here and keep them")
     given = parser.parse_args()
@@ -30,7 +29,13 @@ def main() -> int:
             before = len(figures.found)
             folder = root / str(seed) if given.keep else root / "problem"
             run_problem(
-                seed, folder, figures, timeout=given.timeout, engines=given.engines, certify=given.certify
+                seed,
+                folder,
+                figures,
+                timeout=given.timeout,
+                engines=given.engines,
+                certify=given.certify,
+                only=given.only,
             )
             for line in figures.found[before:]:
                 print(line, file=sys.stderr, flush=True)

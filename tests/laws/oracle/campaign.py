@@ -137,7 +137,14 @@ def kind_of_message(message: str) -> str:
 
 
 def run_problem(
-    seed: int, folder: Path, figures: Figures, *, timeout: float, engines: int, certify: float
+    seed: int,
+    folder: Path,
+    figures: Figures,
+    *,
+    timeout: float,
+    engines: float,
+    certify: float,
+    only: str | None = None,
 ) -> None:
     case = make_problem(seed)
     if case is None:
@@ -154,9 +161,10 @@ def run_problem(
             figures.undecided += 1
             continue
         note_call(figures, seed, place, question, truth, case)
-        options = [["--timeout", str(timeout)]]
+        options = [["--timeout", str(timeout)]] if only is None else []
         listed = FOR_RUNS if isinstance(question, AboutRuns) else FOR_CHANCE
-        for engine in r.sample(listed, min(engines, len(listed))):
+        listed = listed if only is None else [only] * len(listed)
+        for engine in r.sample(listed, int(engines + r.random())):
             more = r.choice(VARIANTS[engine]) if r.random() < 0.5 else []
             if isinstance(question, AboutRuns) and more in (["--exact"], ["--fuse"]):
                 more = []

@@ -145,6 +145,7 @@ class Maker:
             for i in range(length):
                 scope.add(f"{name}_{i}", kind)
         self.features |= {v.kind.base if v.kind.length is None else "array" for v in variables}
+        self.chance(0.15, "constants")
         controls = self.controls() if self.chance(0.12, "controls") else ()
         if not controls and self.chance(0.25, "components"):
             return self.network_of_automata(variables, windows, scope)

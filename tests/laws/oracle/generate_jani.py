@@ -61,6 +61,8 @@ class JaniMaker(Maker):
         if policy is not None and policy.branches is not None:
             policy = None
         self.chance(0.3, "local")
+        self.chance(0.2, "constants")
+        self.chance(0.2, "edge assignments")
         return Model(
             self.name, tuple(map(self.widen, variables)), tuple(components), vectors, initial, policy,
             transients=transients, jani=True, features=frozenset(self.features),

@@ -8,24 +8,26 @@ from tests.laws.oracle.model import Component, Edge, Kind, Model, Outcome, Varia
 from tests.laws.oracle.network import write_network
 from tests.laws.oracle.questions import AboutRuns, Question, jani_question
 from tests.laws.oracle.terms import functions_in, jani_of, names_in
-from tests.laws.oracle.toml_text import policy_text
+from tests.laws.oracle.toml_text import constants_of, policy_text
 
 
-def kind_json(kind: Kind) -> Any:
+def kind_json(kind: Kind, limit: str | None = None) -> Any:
+    """`limit` is the constant that stands for the upper bound."""
     if kind.length is not None:
-        return {"kind": "array", "base": kind_json(kind.entry)}
+        return {"kind": "array", "base": kind_json(kind.entry, limit)}
     if kind.low is None and kind.high is None:
         return kind.base
     found: dict[str, Any] = {"kind": "bounded", "base": kind.base}
     if kind.low is not None:
         found["lower-bound"] = jani_of(kind.low)
     if kind.high is not None:
-        found["upper-bound"] = jani_of(kind.high)
+        found["upper-bound"] = limit or jani_of(kind.high)
     return found
 
 
-def variable_json(variable: Variable) -> dict[str, Any]:
-    found = {"name": variable.name, "type": kind_json(variable.kind)}
+def variable_json(variable: Variable, limits: dict[str, int]) -> dict[str, Any]:
+    limit = f"most_{variable.name}" if variable.name in limits else None
+    found = {"name": variable.name, "type": kind_json(variable.kind, limit)}
     if variable.starts is not None:
         (start,) = variable.starts
         found["initial-value"] = jani_of(("array", *start) if isinstance(start, tuple) else start)
@@ -46,7 +48,9 @@ def destination_json(edge: Edge, outcome: Outcome, location: str, plain: bool) -
     return found
 
 
-def automaton_json(component: Component, variables: list[Variable]) -> dict[str, Any]:
+def automaton_json(
+    component: Component, variables: list[Variable], limits: dict[str, int], *, hoist: bool
+) -> dict[str, Any]:
     locations = component.locations or ("here",)
     shown: list[dict[str, Any]] = []
     for name in locations:
@@ -61,6 +65,8 @@ def automaton_json(component: Component, variables: list[Variable]) -> dict[str,
             found["guard"] = {"exp": jani_of(edge.guard)}
         plain = len(edge.outcomes) == 1 and edge.outcomes[0].probability == 1
         found["destinations"] = [destination_json(edge, o, locations[0], plain) for o in edge.outcomes]
+        if hoist and plain and "assignments" in found["destinations"][0]:
+            found["assignments"] = found["destinations"][0].pop("assignments")
         edges.append(found)
     result = {
         "name": component.name,
@@ -68,7 +74,7 @@ def automaton_json(component: Component, variables: list[Variable]) -> dict[str,
         "initial-locations": list(component.initial or locations[:1]),
         "edges": edges,
     }
-    return result | ({"variables": [variable_json(v) for v in variables]} if variables else {})
+    return result | ({"variables": [variable_json(v, limits) for v in variables]} if variables else {})
 
 
 def asked_in_file(question: Question) -> bool:
@@ -83,7 +89,8 @@ def asked_in_file(question: Question) -> bool:
 
 def model_json(model: Model, questions: list[Question], local: set[str]) -> dict[str, Any]:
     shared = [v for v in model.variables if v.name not in local]
-    declared = [variable_json(v) for v in shared]
+    limits = constants_of(model)
+    declared = [variable_json(v, limits) for v in shared]
     for name, kind, start in model.transients:
         declared.append(
             {"name": name, "type": kind_json(kind), "transient": True, "initial-value": jani_of(start)}
@@ -101,12 +108,18 @@ def model_json(model: Model, questions: list[Question], local: set[str]) -> dict
     found = {
         "jani-version": 1,
         "name": model.name,
-        "type": "mdp",
+        "type": "mdp" if is_random(model) or len(model.name) % 2 else "lts",
+        "constants": [{"name": f"most_{n}", "type": "int", "value": x} for n, x in limits.items()],
         "features": ["arrays", "derived-operators", "state-exit-rewards"],
         "actions": [{"name": name} for name in sorted(actions)],
         "variables": declared,
         "automata": [
-            automaton_json(c, [v for v in model.variables if v.name in local] if i == 0 else [])
+            automaton_json(
+                c,
+                [v for v in model.variables if v.name in local] if i == 0 else [],
+                limits,
+                hoist="edge assignments" in model.features,
+            )
             for i, c in enumerate(model.components)
         ],
         "system": system,
@@ -131,6 +144,10 @@ def model_json(model: Model, questions: list[Question], local: set[str]) -> dict
     if model.initial is not True:
         found["restrict-initial"] = {"exp": jani_of(model.initial)}
     return found
+
+
+def is_random(model: Model) -> bool:
+    return any(len(e.outcomes) > 1 for c in model.components for e in c.edges)
 
 
 def functions_of(model: Model) -> dict[str, Any]:

@@ -9,8 +9,16 @@ from tests.laws.oracle.questions import Question
 from tests.laws.oracle.terms import Term, text_of
 
 
-def kind_text(kind: Kind) -> str:
+def constants_of(model: Model) -> dict[str, int]:
+    """The variables whose upper limit is written as a constant, and that limit."""
+    if "constants" not in model.features:
+        return {}
+    return {v.name: v.kind.high for v in model.variables if v.kind.base == "int" and v.kind.high is not None}
+
+
+def kind_text(kind: Kind, limit: str | None = None) -> str:
     low, high = (None if x is None else text_of(x) for x in (kind.low, kind.high))
+    high = limit or high
     limits = ""
     if kind.base == "int":
         limits = f" {low}..{high}" if low and high else f" >= {low}" if low else f" <= {high}" if high else ""
@@ -150,8 +158,13 @@ def problem_text(model: Model, questions: list[Question]) -> str:
         lines.append('arithmetic = "float64"')
     if (start := starts_text(model)) is not True:
         lines.append(f"initial = {term_text(start)}")
-    if model.variables:
-        lines += ["[variables]", *(f"{v.name} = {quoted(kind_text(v.kind))}" for v in model.variables)]
+    limits = constants_of(model)
+    if limits:
+        lines += ["[constants]", *(f"most_{name} = {value}" for name, value in limits.items())]
+    lines.append("[variables]")
+    for v in model.variables:
+        limit = f"most_{v.name}" if v.name in limits else None
+        lines.append(f"{v.name} = {quoted(kind_text(v.kind, limit))}")
     if model.windows:
         lines.append("[windows]")
         lines += [
