@@ -123,7 +123,7 @@ def make(
     given: tuple[Shape, ...],
     budget: Budget,
     old: Sequence[OldRule] = (),
-    sketches: Sketches = Sketches(),
+    sketches: Sketches = Sketches(),  # noqa: B008 (frozen)
 ) -> Made:
     """Synthesise, certify and check; without two ends for each control there is a program but no shield.
 
