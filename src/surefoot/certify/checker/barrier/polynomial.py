@@ -50,7 +50,7 @@ def subtract(a: Polynomial, b: Polynomial) -> Polynomial:
 def multiply(a: Polynomial, b: Polynomial) -> Polynomial:
     small, large = sorted((a.terms, b.terms), key=len)
     length = sum(max((c.bit_length() for c in terms.values()), default=0) for terms in (small, large))
-    if len(small) * len(large) * (1 + length // _LONG) > 100 * MOST_TERMS:
+    if len(small) * len(large) * (1 + (length // _LONG) ** 2) > 100 * MOST_TERMS:
         raise Refused("a product of polynomials is too large")
     found: dict[Monomial, int] = {}
     for m, c in small.items():
@@ -117,9 +117,9 @@ def of_term(term: Any, names: Mapping[str, Polynomial], variables: int, rounded:
         case "*":
             total = values[0]
             for value in values[1:]:
+                if degree(total) + degree(value) > MOST_DEGREE:
+                    raise Refused(f"a polynomial of a degree above {MOST_DEGREE}")
                 total = multiply(total, value)
-            if degree(total) > MOST_DEGREE:
-                raise Refused(f"a polynomial of a degree above {MOST_DEGREE}")
             return total
         case "/":
             divisor = values[1]
