@@ -130,18 +130,21 @@ def take_engines(given: Engine | str | Sequence[Engine | str] | None) -> Engine 
     """Engines, those of a name, or None for all of them."""
     if given is None:
         return None
+    if isinstance(given, Sequence) and not isinstance(given, str):
+        return [engine for one in given for engine in _engines_of(one)]
+    found = _engines_of(given)
+    return found if isinstance(given, str) else found[0]
+
+
+def _engines_of(given: Engine | str) -> list[Engine]:
     if isinstance(given, str):
         if given not in ENGINES:
             raise WrongType(f"unknown engine {given!r}", fix=did_you_mean(given, ENGINES))
         return [e for e in portfolio() if e.name == given]
-    if isinstance(given, Sequence):
-        found = [take_engines(e) for e in given]
-        return [e for part in found for e in (part if isinstance(part, list) else [part])]
     if isinstance(given, type) or not (hasattr(given, "objection") and hasattr(given, "check")):
-        raise WrongType(
-            f"{described(given)} is not an engine", fix='give its name, as in "bmc", or Bmc(depth=9)'
-        )
-    return given
+        fix = 'give its name, as in "bmc", or Bmc(depth=9)'
+        raise WrongType(f"{described(given)} is not an engine", fix=fix)
+    return [given]
 
 
 def _influence(problem: Problem, verdict: Verdict, budget: Budget) -> tuple[str, ...]:
