@@ -57,8 +57,9 @@ def export(
         refuse_given({"--property": "properties"}, "on a problem of a study: it has one property")
         loaded = load_study_problem(str(model), constants=constants)
     else:
-        given = {"properties": properties, "constants": constants, "trust_python": trust_python}
-        loaded = load_model(model, **given, bare=True)
+        loaded = load_model(
+            model, properties=properties, constants=constants, trust_python=trust_python, bare=True
+        )
     problems = {name: discretise(problem)[0] for name, problem in loaded.problems.items()}
     environments = list({id(p.environment): p.environment for p in problems.values()}.values())
     if any(e != environments[0] for e in environments):
