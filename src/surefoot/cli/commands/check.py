@@ -137,14 +137,16 @@ def check(
             source = {**loaded.source, "property": name}
             budget = Budget(share, seed, tell)
             named = shown is not None or options.get("solver") is not None
-            engines, told = with_predicates(built, options.get("predicates"), loaded.predicates.get(name, ()))
+            engines, about = with_predicates(
+                built, options.get("predicates"), loaded.predicates.get(name, ())
+            )
             if abstract is not None or assume_invariant is not None:
                 asking = Asking(engines, budget, loaded.inputs, source)
                 result = verify_indirectly(problem, abstract, assume_invariant, asking)
             else:
                 result = verify_first(problem, engines, budget, loaded.inputs, source, named=named)
             result = with_splits_tried(problem, result, engines, splits_wanted(splits, report, graph), budget)
-            result = replace(result, notes=(*result.notes, *told))
+            result = replace(result, notes=(*result.notes, *about))
             results.append((problem, _looked_for(study, problem, result) if study else result))
             if is_interrupted(result.verdict):
                 break

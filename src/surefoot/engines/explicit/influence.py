@@ -98,7 +98,7 @@ def _count(kind: Kind) -> int:
         case Int(int() as low, int() as high):
             return high - low + 1
         case Array(element, length):
-            return min(_count(element) ** min(length, 64), MOST_STATES + 1)
+            return min(prod(_count(element) for _ in range(min(length, 64))), MOST_STATES + 1)
         case _:
             return MOST_STATES + 1
 
