@@ -232,9 +232,9 @@ def _children_seconds() -> float:
 
 
 def own_seconds(number: int) -> float:
-    """Used by a process and by those that it has waited for."""
+    """Used by a process, by all that are below it, and by those that it has waited for."""
     parts = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()
-    return sum(map(int, parts[11:15])) / os.sysconf("SC_CLK_TCK")
+    return processor_seconds(number) + sum(map(int, parts[13:15])) / os.sysconf("SC_CLK_TCK")
 
 
 def processor_seconds(number: int) -> float:
