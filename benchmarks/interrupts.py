@@ -141,7 +141,7 @@ CASES = (
     Case("shield, actions", "shield racetrack/crash/big LONG --json FOLDER/out.json"),
     Case("vnnlib", "vnnlib FOLDER/net.onnx FOLDER/spec.vnnlib LONG PAGES"),
     Case("certify", "certify FOLDER/result.json"),
-    Case("export", "export FOLDER/long.toml --output FOLDER/out.jani"),
+    Case("export", "export FOLDER/long.toml FOLDER/out.jani"),
     Case("inspect", "inspect FOLDER/net.onnx"),
     Case("engines", "engines HARD"),
     Case("doctor", "doctor"),
@@ -205,7 +205,7 @@ def interrupt(one: Case, after: float, folder: Path, name: str = "INT", twice: b
     if process.poll() is not None:
         out, err = process.communicate()
         return Outcome(one, after, process.returncode, 0.0, 0.0, out, err, (), early=True)
-    before = _children_seconds() - own_seconds(process.pid)
+    before = _children_seconds() + own_seconds(process.pid)
     began = monotonic()
     os.killpg(process.pid, getattr(signal, f"SIG{name}"))
     if twice:
@@ -232,9 +232,9 @@ def _children_seconds() -> float:
 
 
 def own_seconds(number: int) -> float:
-    """Used by a process and by those that it has waited for."""
+    """Used by a process, by all that are below it, and by those that it has waited for."""
     parts = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()
-    return sum(map(int, parts[11:15])) / os.sysconf("SC_CLK_TCK")
+    return processor_seconds(number) + sum(map(int, parts[13:15])) / os.sysconf("SC_CLK_TCK")
 
 
 def processor_seconds(number: int) -> float:

@@ -15,16 +15,20 @@ SOON = 2.0  # seconds of the processor; another second for what is counted of ch
 NAMED = {case.name: case for case in CASES}
 
 
-def interrupted(name: str, folder: Path, number: str = "INT", after: float = 3.0) -> Outcome:
-    found = interrupt(NAMED[name], after, folder, number)
-    assert not found.early, (found.code, found.out, found.err)
-    assert found.flaws == (), (found.out, found.err)
-    assert found.used < SOON + 1.0
-    return found
+def interrupted(name: str, folder: Path, number: str = "INT", said: str = "interrupted") -> Outcome:
+    """The law, at whatever moment; later and later, until there was something to tell."""
+    for after in (3.0, 6.0, 10.0):
+        found = interrupt(NAMED[name], after, folder, number)
+        assert not found.early, (found.code, found.out, found.err)
+        assert found.flaws == (), (found.out, found.err)
+        assert found.used < SOON + 1.0
+        if said in found.out + found.err:
+            return found
+    raise AssertionError((found.out, found.err))
 
 
 def test_a_heat_map_is_marked_and_no_threshold_judged(tmp_path: Path) -> None:
-    found = interrupted("heatmap, statistical", tmp_path)
+    found = interrupted("heatmap, statistical", tmp_path, said="interrupted after 0 of 1 maps")
     mark = "interrupted after 0 of 1 maps"
     assert mark in found.out
     notes = json.loads((tmp_path / "out.json").read_text())["notes"]
@@ -34,17 +38,16 @@ def test_a_heat_map_is_marked_and_no_threshold_judged(tmp_path: Path) -> None:
 
 
 def test_maps_that_were_not_begun_are_counted(tmp_path: Path) -> None:
-    assert "interrupted after 0 of 2 maps" in interrupted("heatmap, several", tmp_path).out
+    assert "interrupted after 0 of 2 maps" in interrupted("heatmap, several", tmp_path, said="of 2 maps").out
 
 
 def test_half_a_comparison_judges_nothing(tmp_path: Path) -> None:
-    found = interrupted("study control, compare", tmp_path)
-    assert "not run satellite (" in found.out or "not run dcmotor (" in found.out
-    assert "nothing is judged" in found.out
+    found = interrupted("study control, compare", tmp_path, said="nothing is judged")
+    assert "\nnot run " in f"\n{found.out}"
 
 
 def test_half_a_comparison_as_json(tmp_path: Path) -> None:
-    told = json.loads(interrupted("study control, compare json", tmp_path).out)
+    told = json.loads(interrupted("study control, compare json", tmp_path, said="nothing is judged").out)
     assert "expectations; nothing is judged" in told["interrupted"]
     assert told["not run"]
     assert all(row["met"] is None for row in told["rows"])
@@ -67,9 +70,8 @@ def test_other_commands(name: str, tmp_path: Path) -> None:
 
 
 def test_a_supervisor_ends_it_alike(tmp_path: Path) -> None:
-    found = interrupted("check, statistical, 2 workers", tmp_path, "TERM")
+    found = interrupted("check, statistical, 2 workers", tmp_path, "TERM", "stopped   interrupted")
     assert found.code == 143
-    assert "stopped   interrupted" in found.out
 
 
 def test_the_second_time_ends_at_once(tmp_path: Path) -> None:

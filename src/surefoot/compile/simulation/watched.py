@@ -59,8 +59,10 @@ class Runs:
 
     def since(self, place: int) -> Runs:
         """Without the first ones."""
-        columns = (self.outcome, self.steps, self.reward_low, self.reward_high)
-        return self if place == 0 else Runs(*(column[place:] for column in columns))
+        if place == 0:
+            return self
+        rewards = self.reward_low[place:], self.reward_high[place:]
+        return Runs(self.outcome[place:], self.steps[place:], *rewards)
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,7 +88,7 @@ def drawn_abstractions(
         elif not as_json and folder is None:
             print(_table(figure, runs) + (f"\n{mark}; no claim is judged" if mark else ""))
     if as_json:
-        told = {"study": "racetrack", "figures": documents}
+        told: dict[str, Any] = {"study": "racetrack", "figures": documents}
         told |= {"interrupted": True} if missing else {"claims": list(map(_claim, checked))}
         print(json.dumps({**told, "missing": len(missing)}, indent=1))
     elif checked and not missing:
