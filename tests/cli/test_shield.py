@@ -14,6 +14,7 @@ from surefoot.certify.checker.check import check
 from surefoot.cli import run
 from surefoot.cli.commands.shield import actions, pictures
 from surefoot.engines.shield import synthesis
+from surefoot.work.budget import Budget
 
 
 def outcome(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
@@ -342,7 +343,7 @@ def test_an_interrupted_picture_is_left_out(
     monkeypatch.setattr(pictures, "made_scene", interrupted)
     made: Any = SimpleNamespace(problem=SimpleNamespace(name="x"))
     page = tmp_path / "page.html"
-    assert pictures.pictured(made, str(page), 0, 1.0, quiet=True) is None
+    assert pictures.pictured(made, str(page), Budget(60.0), 1.0, quiet=True) is None
     assert not page.exists()
     assert "(interrupted)" in capsys.readouterr().err
 
