@@ -72,14 +72,14 @@ def test_refuses_drawers(tree: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize(("lines", "count"), [(400, 0), (401, 1)])
+@pytest.mark.parametrize(("lines", "count"), [(600, 0), (601, 1)])
 @pytest.mark.parametrize("name", ["src/surefoot/run.py", "tests/test_run.py"])
 def test_limits_the_length_of_files(tree: Path, name: str, lines: int, count: int) -> None:
     write(tree, name, "x = 1\n" * lines)
     assert len(findings(tree)) == count
 
 
-@pytest.mark.parametrize(("files", "count"), [(12, 0), (13, 1)])
+@pytest.mark.parametrize(("files", "count"), [(25, 0), (26, 1)])
 def test_limits_the_files_of_a_folder(tree: Path, files: int, count: int) -> None:
     for number in range(files):
         write(tree, f"src/surefoot/encode/part{number}.py", "")

@@ -82,3 +82,22 @@ def test_simulated_runs_end_in_the_same_way() -> None:
     runs = [simulate(climbing("never stalled"), {"x": 0}, 9, Random(seed)) for seed in range(40)]
     assert {run.ending for run in runs} == {"stalled"}
     assert {len(run.states) for run in runs} >= {1, 2, 3}
+
+
+@pytest.mark.parametrize(
+    ("asked", "value"),
+    [
+        ("E=? [ steps for 1 steps ]", Fraction(1, 2)),
+        ("E=? [ steps for 2 steps ]", Fraction(3, 4)),
+        ("E=? [ (x + 1) for 1 steps ]", Fraction(1, 2)),
+        ("E=? [ (x + 1) for 2 steps ]", Fraction(1)),
+    ],
+)
+def test_a_draw_that_ends_the_run_is_no_step_and_pays_nothing(asked: str, value: Fraction) -> None:
+    """The draw counted as a step to a copy of the state, and paid for it."""
+    exact = verify(climbing(asked), Explicit(), Budget(30)).verdict
+    assert isinstance(exact, Exact)
+    assert exact.low is not None
+    assert exact.high is not None
+    assert exact.low <= value <= exact.high
+    assert exact.high - exact.low < Fraction(1, 10**6)

@@ -120,6 +120,14 @@ class Threshold:
         settle(self, relation=word("<", "<=", ">", ">="), value=exact_number)
 
 
+def filter_for(threshold: Threshold | None) -> Filter:
+    """Which start counts if a text does not say: the largest value, or what a threshold is hardest for.
+
+    So a threshold is met only if every start meets it.
+    """
+    return "min" if threshold is not None and threshold.relation in (">", ">=") else "max"
+
+
 STEPS = "steps"  # the reward that every step earns once
 Optimise: TypeAlias = Literal["min", "max"]
 Filter: TypeAlias = Literal["min", "max", "sum", "avg", "count", "values", "argmin", "argmax"]

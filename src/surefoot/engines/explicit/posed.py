@@ -72,18 +72,22 @@ def posed(
 
 
 def _with_reward(explored: Explored, reward: str | Term) -> Markov:
-    """The process with the reward that is asked for under a name of its own."""
+    """The process with the reward that is asked for under a name of its own.
+
+    A draw that ends the run leads to a copy of the state, but it is no step and pays nothing.
+    """
     markov = explored.markov
-    if counts_steps(reward):
-        one = Fraction(1)
-        values = markov.values if one in markov.values else (*markov.values, one)
-        amounts = np.full(len(markov.targets), values.index(one), dtype=np.int32)
-        return replace(markov, values=values, rewards={**markov.rewards, "\0asked": amounts})
-    if isinstance(reward, str):
+    if isinstance(reward, str) and not counts_steps(reward):
         return replace(markov, rewards={**markov.rewards, "\0asked": markov.rewards[reward]})
-    of_state = explored.quantities["reward"]
-    amounts = of_state[markov.owners()[markov.rows()]].astype(np.int32)
-    return replace(markov, rewards={**markov.rewards, "\0asked": amounts})
+    needed = (Fraction(0), Fraction(1))
+    values = (*markov.values, *(v for v in needed if v not in markov.values))
+    nothing, one = map(values.index, needed)
+    if counts_steps(reward):
+        amounts = np.full(len(markov.targets), one, dtype=np.int32)
+    else:
+        amounts = explored.quantities["reward"][markov.owners()[markov.rows()]].astype(np.int32)
+    amounts[explored.halted[markov.targets]] = nothing
+    return replace(markov, values=values, rewards={**markov.rewards, "\0asked": amounts})
 
 
 def _counter(markov: Markov, bound: Bound) -> tuple[Counter, int, int | None]:

@@ -25,6 +25,7 @@ from surefoot.problem.property import (
     Recurs,
     Threshold,
     Within,
+    filter_for,
 )
 from surefoot.problem.term import FALSE, TRUE, Const, Term
 
@@ -111,7 +112,7 @@ def _measured(reader: Reader, measure: str) -> Probability | Expected:
     if measure.startswith("P"):
         path = _path(reader)
         reader.expect("]", "after the path formula")
-        over, starts = _starts(reader)
+        over, starts = _starts(reader, threshold)
         return Probability(path, threshold, optimise, over, starts)
     reward = _reward(reader)
     until: Term = FALSE
@@ -120,7 +121,7 @@ def _measured(reader: Reader, measure: str) -> Probability | Expected:
         reader.expect("until", "after what is counted")
         until, steps = reader.term(), _for_steps(reader)
     reader.expect("]", "after the goal")
-    over, starts = _starts(reader)
+    over, starts = _starts(reader, threshold)
     return Expected(reward, until, threshold, optimise, over, starts, steps)
 
 
@@ -206,9 +207,9 @@ def _reward(reader: Reader) -> str | Term:
     return reader.name("`steps`, the name of a reward or a term in parentheses")
 
 
-def _starts(reader: Reader) -> tuple[Filter, Term | None]:
+def _starts(reader: Reader, threshold: Threshold | None) -> tuple[Filter, Term | None]:
     if not reader.takes("over"):
-        return "max", None
+        return filter_for(threshold), None
     token = reader.token
     if not reader.takes(*FILTERS):
         reader.fail(token, f"unknown filter `{shorten(token.text)}`", did_you_mean(token.text, FILTERS))

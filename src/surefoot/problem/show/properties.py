@@ -17,6 +17,7 @@ from surefoot.problem.property import (
     Recurs,
     Threshold,
     Within,
+    filter_for,
 )
 from surefoot.problem.show.terms import show, show_name
 from surefoot.problem.term import FALSE, Apply, Const, Op, Term, Var
@@ -42,12 +43,12 @@ def show_property(prop: Property) -> str:
         case Within(good, steps, after):
             return f"within {steps} {_operand(good)}" + (f" after {after}" if after else "")
         case Probability(path, threshold, optimise, over, starts):
-            return f"P{optimise or ''}{_limit(threshold)} [ {_path(path)} ]{_starts(over, starts)}"
+            return f"P{optimise or ''}{_limit(threshold)} [ {_path(path)} ]{_starts(over, starts, threshold)}"
         case Expected(reward, until, threshold, optimise, over, starts, steps):
             counted = show_name(reward) if isinstance(reward, str) else f"({show(reward)})"
             ends = "" if until == FALSE and steps is not None else f" until {show(until)}"
             asked = f"[ {counted}{ends}{_for_steps(steps)} ]"
-            return f"E{optimise or ''}{_limit(threshold)} {asked}{_starts(over, starts)}"
+            return f"E{optimise or ''}{_limit(threshold)} {asked}{_starts(over, starts, threshold)}"
 
 
 def _for_steps(steps: int | None) -> str:
@@ -101,7 +102,7 @@ def _limiting(term: Term | None) -> str:
             return f"({show(term)})"
 
 
-def _starts(over: str, starts: Term | None) -> str:
+def _starts(over: str, starts: Term | None, threshold: Threshold | None) -> str:
     if starts is None:
-        return "" if over == "max" else f" over {over}"
+        return "" if over == filter_for(threshold) else f" over {over}"
     return f" over {over} of {show(starts)}"
