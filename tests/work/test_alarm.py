@@ -105,3 +105,16 @@ def test_another_thread_works_without_an_alarm() -> None:
     thread.start()
     thread.join()
     assert found == ["done"]
+
+
+def test_a_result_that_arrives_with_the_alarm_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The signal may come while the alarm is being ended: then the work is done."""
+    end = alarm.end_alarm
+
+    def rings(one: alarm.Alarm) -> None:
+        monkeypatch.setattr(alarm, "end_alarm", end)
+        raise alarm.Late(one)
+
+    monkeypatch.setattr(alarm, "end_alarm", rings)
+    assert call_in_time(Budget(60.0), lambda: "done", lambda: "late") == "done"
+    assert signal.getsignal(signal.SIGALRM) is not alarm._ring
