@@ -54,7 +54,7 @@ _TOTAL = frozenset(
 PACKAGES = ("surefoot", "numpy", "highspy", "z3-solver", "onnx")
 
 
-OBJECTING = 0.05  # of the time: for each of several engines to say whether it can take a problem
+OBJECTING = 0.1  # of the time: for each of several engines to say whether it can take a problem
 AT_LEAST = 1.0  # seconds for that
 NOT_KNOWN = "the time ended before it was known whether it can take the problem"
 
@@ -238,6 +238,10 @@ def able(
                 found[engine.name] = engine
             else:
                 objections.append(f"{engine.name}: {why}")
+    if not found and share < 1.0 and not budget.spent():  # nobody else can: they have all the time
+        first = next((e.name for e in engines if f"{e.name}: {NOT_KNOWN}" in objections), "")
+        if first:
+            return able(problem, [e for e in engines if e.name == first], in_order=in_order, budget=budget)
     if not found:
         late = any(text.endswith(NOT_KNOWN) for text in objections)
         said = "no engine can take this problem (" + "; ".join(dict.fromkeys(objections)) + ")"

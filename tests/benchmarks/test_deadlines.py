@@ -13,7 +13,7 @@ ASKED = (
     Row("planning-88", "check {} --property safe"),
     Row("planning-88", "check {} --property safe --engine predicates"),
     Row("planning-212", "check {} --property safe --engine bmc --solver native"),
-    Row("grid-110", "check {} --property chance --engine explicit"),
+    Row("grid-110", "check {} --property safe --engine explicit"),
     Row("grid-110", "shield {} --property safe"),
     Row("polynomial-6", "shield {} --degree 4"),
 )

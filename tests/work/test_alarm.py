@@ -114,3 +114,16 @@ def test_no_alarm_is_left_by_a_command_whose_options_are_refused() -> None:
     assert not alarm._timer.alarms
     assert run(["check", "none.toml", "--timeout", "0.2"]) == 2
     assert not alarm._timer.alarms
+
+
+def test_a_result_that_arrives_with_the_alarm_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The signal may come while the alarm is being ended: then the work is done."""
+    end = alarm.end_alarm
+
+    def rings(one: alarm.Alarm) -> None:
+        monkeypatch.setattr(alarm, "end_alarm", end)
+        raise alarm.Late(one)
+
+    monkeypatch.setattr(alarm, "end_alarm", rings)
+    assert call_in_time(Budget(60.0), lambda: "done", lambda: "late") == "done"
+    assert signal.getsignal(signal.SIGALRM) is not alarm._ring

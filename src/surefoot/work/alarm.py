@@ -67,16 +67,18 @@ def call_in_time(
     seconds = budget.remaining() + (0.0 if strictly else grace(budget.seconds))
     if not (seconds < LONGEST and threading.current_thread() is threading.main_thread()):
         return work()
-    alarm = Alarm(monotonic() + seconds)
+    alarm, done = Alarm(monotonic() + seconds), list[Result]()
     try:
-        set_alarm(alarm)
-        return work()
-    except Late as found:
+        try:
+            set_alarm(alarm)
+            done.append(work())
+        finally:
+            end_alarm(alarm)
+    except Late as found:  # also while the alarm was being ended: then there is a result
+        end_alarm(alarm)
         if found.alarm is not alarm:
             raise
-    finally:
-        end_alarm(alarm)
-    return late()
+    return done[0] if done else late()
 
 
 def set_alarm(alarm: Alarm) -> None:
@@ -120,8 +122,9 @@ def ending_alarms() -> Iterator[None]:
 
 def _wind() -> None:
     """Set the timer to the first of all deadlines."""
-    first = min(_timer.deadline, *(a.deadline for a in _timer.alarms))
-    signal.setitimer(signal.ITIMER_REAL, max(1e-3, first - monotonic()), AGAIN)
+    first = min((a.deadline for a in _timer.alarms), default=inf)
+    left = min(first, _timer.deadline) - monotonic()
+    signal.setitimer(signal.ITIMER_REAL, max(1e-3, left) if left < inf else 0.0, AGAIN)
 
 
 def _ring(number: int, frame: FrameType | None) -> None:

@@ -9,11 +9,13 @@ over is wide, but it contains the value. States that were cut off may do anythin
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.query.markov import Markov, Until
+from surefoot.work.alarm import Late
 
 LEAST = 1e-290  # below it products may lose more than a factor
 MOST_ROUNDS = 100_000
@@ -29,17 +31,22 @@ def enclose_values(
     if asked.after:
         return None
     step = _Step(markov, asked)
-    low, high = step.known_low.astype(np.float64), step.known_high.astype(np.float64)
-    for _ in range(MOST_ROUNDS if asked.steps is None else asked.steps):
-        if seconds_left() <= 0:
-            break
-        lower = np.maximum(low, step.made(low, down=True))
-        upper = np.minimum(high, step.made(high, down=False))
-        moved = max((lower - low).max(initial=0.0), (high - upper).max(initial=0.0))
-        low, high = lower, upper
-        if moved <= STILL * (high - low).max(initial=0.0):
-            break
-    return low, high
+    bounds = step.known_low.astype(np.float64), step.known_high.astype(np.float64)
+    took, before = 0.0, seconds_left()
+    try:
+        for _ in range(MOST_ROUNDS if asked.steps is None else asked.steps):
+            if before <= took:  # the next round takes as long as the last one
+                break
+            (low, high), old = step.narrowed(*bounds), bounds
+            bounds = low, high
+            now = seconds_left()
+            took, before = before - now if now < inf else 0.0, now
+            moved = max((low - old[0]).max(initial=0.0), (old[1] - high).max(initial=0.0))
+            if moved <= STILL * (high - low).max(initial=0.0):
+                break
+    except Late:  # what was made before holds
+        pass
+    return bounds
 
 
 class _Step:
@@ -53,6 +60,9 @@ class _Step:
         self.acting = (np.diff(markov.choices) > 0) & asked.left & ~asked.right & ~markov.cut
         self.known_low = asked.right
         self.known_high = asked.right | (asked.left & (self.acting | markov.cut))
+
+    def narrowed(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+        return np.maximum(low, self.made(low, down=True)), np.minimum(high, self.made(high, down=False))
 
     def made(self, values: Floats, *, down: bool) -> Floats:
         """The value of each state before a step into these; bounds stay on their side."""
