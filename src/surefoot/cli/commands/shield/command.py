@@ -172,7 +172,15 @@ def shield(
         write_file(Path(path), content)
         if not quiet:
             print(f"written: {path}", file=sys.stderr)
-    scene = None if report is None else pictured(made, report, seed, seconds, quiet)
+    stopped = bool(made.found.interrupted and made.found.branches)
+    stopped |= simulated is not None and simulated.interrupted
+    if report is not None and stopped:  # a picture has runs of its own, for which there is no time
+        print(f"not written: {report} (interrupted)", file=sys.stderr)
+    scene = None if report is None or stopped else pictured(made, report, seed, seconds, quiet)
+    if report is not None and scene is None and not stopped:
+        stopped = True
+        if json_path != "-":
+            print("interrupted: what is above is whole, only the page is missing")
     if json_path is not None:
         source = {**loaded.source, "property": name}
         data = facts(
@@ -187,11 +195,11 @@ def shield(
             inputs=loaded.inputs,
         )
         data |= {} if simulated is None else {"simulated": campaign_facts(simulated)}
-        data |= {"interrupted": True} if simulated is not None and simulated.interrupted else {}
+        data |= {"interrupted": True} if stopped else {}
         data |= {} if scene is None else {"picture": document(scene)}
         text = json.dumps(data, indent=1) + "\n"
         sys.stdout.write(text) if json_path == "-" else write_file(Path(json_path), text)
-    if made.found.interrupted or (simulated is not None and simulated.interrupted):
+    if made.found.interrupted or stopped:
         return 130
     return 0 if made.accepted and not made.found.uncovered else 3
 
