@@ -190,7 +190,12 @@ def shield(
             simulated = call_in_time(whole, lambda: measured(made, problem.policy, size, tell), lambda: None)
     for path, content in _files(made, certificate, python_path, c_prefix):
         deliver_file(path, content, quiet)
-    scene = None if report is None else pictured(made, report, whole, seconds, quiet)
+    stopped = bool(made.found.interrupted and made.found.branches)
+    stopped |= simulated is not None and simulated.interrupted
+    if report is not None and stopped:  # a picture has runs of its own, for which there is no time
+        say(f"not written: {report} (interrupted)", error=True)
+    scene = None if report is None or stopped else pictured(made, report, whole, seconds, quiet)
+    unpictured = report is not None and scene is None and not stopped and not whole.spent()
     if json_path is not None:
         source = {**loaded.source, "property": name}
         data = facts(
@@ -205,7 +210,7 @@ def shield(
             inputs=loaded.inputs,
         )
         data |= {} if simulated is None else {"simulated": campaign_facts(simulated)}
-        data |= {"interrupted": True} if simulated is not None and simulated.interrupted else {}
+        data |= {"interrupted": True} if stopped or unpictured else {}
         data |= {} if scene is None else {"picture": document(scene)}
         write_facts(json_path, lambda: data, quiet)
     if json_path != "-":
@@ -215,7 +220,9 @@ def shield(
             print(campaign_text(simulated))
         elif runs and not made.found.interrupted:
             say("simulated    nothing: the time is over")
-    if made.found.interrupted or (simulated is not None and simulated.interrupted):
+        if unpictured:
+            say("interrupted: what is above is whole, only the page is missing")
+    if made.found.interrupted or stopped or unpictured:
         return 130
     return 0 if made.accepted and not made.found.uncovered else 3
 
