@@ -150,7 +150,7 @@ def jani_questions(seed: int, model: Model, count: int) -> list[Question]:
             found.append(about_runs(r, model, scope))
             continue
         asked = about_chance(r, model, scope)
-        if asked.spent is not None and (not model.transients or not asked.optimise):
+        if asked.spent is not None and (not model.transients or not asked.optimise or asked.over == "count"):
             asked = replace(asked, spent=None)
         if asked.reward is not None:
             asked = replace(asked, reward=random_reward(r, model))
