@@ -30,7 +30,8 @@ def special_conditions(model: Model) -> list[Term]:
     if policy is not None and policy.choose != "value":
         found += [("var", "stalled")] * 2
         if policy.edges_of is None:
-            found += [("chosen", label) for label in sorted(all_labels(Meaning(model)))[:1]]
+            owned = all_labels(Meaning(model)) if policy.actions is None else set(policy.actions)
+            found += [("chosen", label) for label in sorted(owned)[:1]]
     if policy is not None and policy.layers and policy.choose != "sample":
         found.append((">=", ("output", 0), 1))
     return found

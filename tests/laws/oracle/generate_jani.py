@@ -56,7 +56,9 @@ class JaniMaker(Maker):
         if any(v.starts is None for v in variables) and self.chance(0.4, "restrict-initial"):
             initial = truth_term(r, calm, 1)
         policy = (
-            self.policy(calm, labels, (), len(components[0].edges), names[0]) if self.chance(0.4) else None
+            self.policy(replace(calm, calls=False), labels, (), len(components[0].edges), names[0])
+            if self.chance(0.4)
+            else None
         )
         if policy is not None and policy.branches is not None:
             policy = None
@@ -150,7 +152,7 @@ def jani_questions(seed: int, model: Model, count: int) -> list[Question]:
             found.append(about_runs(r, model, scope))
             continue
         asked = about_chance(r, model, scope)
-        if asked.spent is not None and (not model.transients or not asked.optimise):
+        if asked.spent is not None and (not model.transients or not asked.optimise or asked.over == "count"):
             asked = replace(asked, spent=None)
         if asked.reward is not None:
             asked = replace(asked, reward=random_reward(r, model))
