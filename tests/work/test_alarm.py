@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import sys
 from collections.abc import Iterator
@@ -127,3 +128,15 @@ def test_a_result_that_arrives_with_the_alarm_is_kept(monkeypatch: pytest.Monkey
     monkeypatch.setattr(alarm, "end_alarm", rings)
     assert call_in_time(Budget(60.0), lambda: "done", lambda: "late") == "done"
     assert signal.getsignal(signal.SIGALRM) is not alarm._ring
+
+
+@pytest.mark.parametrize("form", [("--json", "-"), ("--json=-",)])
+def test_a_command_that_is_late_still_answers_in_json(
+    form: tuple[str, ...], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def too_slow(*_: object, **__: object) -> None:
+        raise alarm.Late(alarm.Alarm(0.0))
+
+    monkeypatch.setattr("surefoot.cli.commands.check.load_model", too_slow)
+    assert run(["check", "any.toml", *form]) == 3
+    assert json.loads(capsys.readouterr().out)["verdict"]["kind"] == "unknown"

@@ -6,6 +6,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 from importlib import import_module
+from itertools import pairwise
 from typing import Any
 
 import click
@@ -111,6 +112,22 @@ def run(arguments: list[str]) -> int:
         return code or (4 if command in LISTING else 0)
 
 
+def _say_late(arguments: list[str]) -> None:
+    """In words, or as the JSON object that was asked for: there is no problem yet that it could be about."""
+    told = "the time ended while the question was read or prepared"
+    wanted = [b for a, b in pairwise(arguments) if a == "--json"]
+    wanted += [a.partition("=")[2] for a in arguments if a.startswith("--json=")]
+    if not wanted:
+        say(f"unknown (timeout): {told}")
+        return
+    from surefoot.cli.output import write_facts
+
+    verdict = {"kind": "unknown", "reason": "timeout", "detail": told}
+    write_facts(wanted[-1], lambda: {"schema": 1, "verdict": verdict, "certified": False}, quiet=True)
+    if wanted[-1] != "-":
+        say(f"unknown (timeout): {told}")
+
+
 def carry_out_command(arguments: list[str]) -> int:
     """The exit code of a command whose screens are open."""
     try:
@@ -121,7 +138,7 @@ def carry_out_command(arguments: list[str]) -> int:
         say("interrupted: nothing was found yet", error=True)
         return 130
     except Late:
-        say("unknown (timeout): the time ended while the question was read or prepared")
+        _say_late(arguments)
         return 3
     except click.ClickException as error:
         ctx = getattr(error, "ctx", None)
