@@ -261,7 +261,7 @@ def note_call(figures: Figures, seed: int, place: int, question: Question, truth
     assert isinstance(plain, ChanceTruth)
     if plain.trouble or not plain.starts or question.over not in (None, "min", "max", "avg"):
         return
-    for value in set(fold(question.over or "max", [pair for _, pair in plain.starts])):
+    for value in set(fold(question.filter, [pair for _, pair in plain.starts])):
         if value is None:
             continue
         if question.compare is not None:

@@ -234,7 +234,7 @@ def compare_chance(
         return [Finding("odd", f"a verdict of kind {kind}")]
     if question.over == "count":
         return compare_count(question, pairs, verdict)
-    expected = fold(question.over or "max", pairs)
+    expected = fold(question.filter, pairs)
     found = contains(verdict, expected, slack)
     if question.compare is not None and answer.code != -1 and kind == "exact":
         met = {meets(question.compare, x) for x in expected}

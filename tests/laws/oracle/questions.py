@@ -57,6 +57,12 @@ class AboutChance:
     of: Term | None = None
 
     @property
+    def filter(self) -> str:
+        """As syntax.md says: without one the largest value, or what a threshold is hardest for."""
+        least = self.compare is not None and self.compare[0] in (">=", ">")
+        return self.over or ("min" if least else "max")
+
+    @property
     def text(self) -> str:
         head = ("P" if self.reward is None else "E") + self.optimise
         head += "=?" if self.compare is None else f"{self.compare[0]}{text_of(self.compare[1])}"

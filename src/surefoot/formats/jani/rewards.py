@@ -113,9 +113,23 @@ class Rewards:
                 edges, vectors, counting = separated(components, edges, vectors)
             else:
                 counting = set()
-        return {
+        rewarded = {
             c: tuple(self._rewarded(c, e, (c, e.action) in counting) for e in edges[c]) for c in components
-        }, vectors
+        }
+        return self._with_unpaid(rewarded), vectors
+
+    def _with_unpaid(self, edges: dict[str, tuple[Edge, ...]]) -> dict[str, tuple[Edge, ...]]:
+        """A reward that no step pays is one all the same: nothing is paid for it somewhere."""
+        outcomes = (o for several in edges.values() for e in several for o in e.outcomes)
+        paid = {STEPS, *(name for o in outcomes for name, _ in o.rewards)}
+        unpaid = tuple((r.name, Const(0)) for r in self.found.values() if r.name not in paid)
+        component = next((c for c, several in edges.items() if several), None)
+        if not unpaid or component is None:
+            return edges
+        first, *others = edges[component]
+        outcome, *rest = first.outcomes
+        first = replace(first, outcomes=(replace(outcome, rewards=(*outcome.rewards, *unpaid)), *rest))
+        return {**edges, component: (first, *others)}
 
     def grain(self, name: str) -> int | None:
         """A number that makes all sums of a reward whole; None if its amounts depend on the state."""

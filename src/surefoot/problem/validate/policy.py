@@ -38,7 +38,7 @@ def check_policy(policy: Policy, environment: Environment, where: str = "policy"
             proposed = {chosen_name(a): BOOL for a in action_names(inner, environment)}
             scope = state.also({c.name: REAL for c in environment.controls}).with_reserved(proposed)
             scope.require(permits, BOOL, f"{where}.permits")
-            if _draws(inner) and free_names(permits) & set(proposed):
+            if draws_actions(inner) and free_names(permits) & set(proposed):
                 what = "a shield that looks at the proposed action needs a policy that proposes one"
                 raise InvalidProblem(
                     f"{what}, and this draws",
@@ -49,15 +49,15 @@ def check_policy(policy: Policy, environment: Environment, where: str = "policy"
             _labels(actions, environment, where)
 
 
-def _draws(policy: Policy) -> bool:
+def draws_actions(policy: Policy) -> bool:
     """May it propose several actions in one state?"""
     match policy:
         case NeuralPolicy(choose=choose):
             return choose is Choose.SAMPLE
         case ProgramPolicy(branches):
-            return any(_draws(b.then) for b in branches if not isinstance(b.then, str | tuple))
+            return any(draws_actions(b.then) for b in branches if not isinstance(b.then, str | tuple))
         case ShieldedPolicy(inner, _, fallback):
-            return _draws(inner) or _draws(fallback)
+            return draws_actions(inner) or draws_actions(fallback)
         case OraclePolicy():
             return False
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 
-from surefoot.errors import InvalidProblem, did_you_mean
+from surefoot.errors import InvalidProblem, Unsupported, did_you_mean
 from surefoot.problem.environment import Environment, Kind
 from surefoot.problem.meaning.decision import action_names
 from surefoot.problem.names import (
     DEADLOCKED,
     STALLED,
+    chosen_action,
     chosen_name,
     is_reserved,
     location_name,
@@ -30,13 +32,15 @@ from surefoot.problem.property import (
     NeverBefore,
     Path,
     Probability,
+    Property,
     Recurs,
     Threshold,
     Within,
 )
 from surefoot.problem.show import show
-from surefoot.problem.term import Const, Term, free_names
+from surefoot.problem.term import Apply, Const, Op, Term, Var, free_names
 from surefoot.problem.validate.kinds import BOOL, REAL
+from surefoot.problem.validate.policy import draws_actions
 from surefoot.problem.validate.scope import Scope, state_scope
 
 
@@ -68,6 +72,51 @@ def check_property(problem: Problem) -> None:
             _steps(0 if steps is None else steps, 0)
             scope.require(until, BOOL, "property.until")
             _starts(starts, problem.environment)
+    if problem.policy is not None and draws_actions(problem.policy):
+        _check_draws(problem.property)
+
+
+def _check_draws(asked: Property) -> None:
+    """What a policy draws is no part of a state: only that it never draws something is asked of all draws.
+
+    In `never` a single `chosen(a)` or `stalled` that is not denied means: there is no such draw.
+    """
+    match asked:
+        case Never(bad) | NeverBefore(bad):
+            found = list(_drawn_names(bad))
+            if found in ([], [True]):
+                return
+        case Eventually(good) | Recurs(good) | Within(good):
+            found = list(_drawn_names(good))
+        case Probability(path, starts=starts):
+            found = [
+                d for part in (path.left, path.right, starts) if part is not None for d in _drawn_names(part)
+            ]
+        case Expected(reward, until, starts=starts):
+            terms = (until, starts, None if isinstance(reward, str) else reward)
+            found = [d for part in terms if part is not None for d in _drawn_names(part)]
+    if found:
+        what = "the policy draws its action, so that a state does not say what is chosen or whether it stalls"
+        fix = "ask `never chosen(a)`, `never stalled`, or about the states that follow"
+        raise Unsupported(what, fix=fix, where="property")
+
+
+def _drawn_names(condition: Term, positive: bool = True) -> Iterator[bool]:
+    """For each `chosen(…)` or `stalled` in it, whether more of them can only make it true."""
+    match condition:
+        case Var(name):
+            if name == STALLED or chosen_action(name) is not None:
+                yield positive
+        case Apply(Op.NOT, (inner,)):
+            yield from _drawn_names(inner, not positive)
+        case Apply(Op.IMPLIES, (premise, conclusion)):
+            yield from _drawn_names(premise, not positive)
+            yield from _drawn_names(conclusion, positive)
+        case Apply(Op.AND | Op.OR, parts):
+            for part in parts:
+                yield from _drawn_names(part, positive)
+        case Apply(_, parts):
+            yield from (False for part in parts for _ in _drawn_names(part))
 
 
 def property_scope(environment: Environment, policy: Policy | None) -> Scope:
