@@ -118,7 +118,7 @@ def write_file(folder: Path, text: str) -> Path:
     ],
 )
 def test_what_is_drawn_is_no_matter_of_states(question: str, tmp_path: Path) -> None:
-    """Each counted as true where it may be: proved and certified, or with a probability of 1 instead of 1/2."""
+    """Each counted as true where it may be: proved and certified, or 1 instead of a probability of 1/2."""
     (answer,) = run_check(write_file(tmp_path, COIN), [question], ["--timeout", "60"])
     assert answer.code == 2
     assert "draws" in answer.message
