@@ -96,7 +96,12 @@ def verify(
     searching = budget.elapsed()
     search = replace(budget, seconds=budget.seconds - min(MOST, SHARE * budget.seconds))
     vacuous = _vacuous(executed)
-    answered = take_turns(engines, ending, search) if vacuous is None else Answered(vacuous, engines)
+    try:
+        answered = take_turns(engines, ending, search) if vacuous is None else Answered(vacuous, engines)
+    except Unsupported as why:  # found out at work
+        if engine is not None:
+            raise
+        answered = Answered(Unknown(Reason.INCOMPLETE, str(why)), engines)
     replaying = budget.elapsed()
 
     def checked(found: Answered) -> Evidence:

@@ -126,6 +126,7 @@ def write_files(folder: Path) -> dict[str, Path]:
     paths = {
         "never": folder / "never\x1b[2J\u202e.toml",
         "chance": folder / "chance.toml",
+        "value": folder / "value.toml",
         "jani": folder / "model\x1b[2J.jani",
         "half": folder / "half.jani",
         "network": folder / "network\u202e.onnx",
@@ -133,6 +134,7 @@ def write_files(folder: Path) -> dict[str, Path]:
     }
     paths["never"].write_text(problem_text("never V = 3"), "utf-8")
     paths["chance"].write_text(problem_text("Pmax>=1/2 [ F V = 2 ]"), "utf-8")
+    paths["value"].write_text(problem_text("Pmax=? [ F V = 2 ]"), "utf-8")
     paths["jani"].write_text(jani_text(), "utf-8")
     paths["half"].write_text(jani_text("\ud800"), "utf-8")
     paths["network"].write_bytes(network_bytes())

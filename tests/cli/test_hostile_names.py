@@ -28,7 +28,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "check a missing file": ("check", "{out}/" + EVIL.replace("/", "|")),
     "invariant": ("invariant", "{never}", "--inductive", "`nobody`<=", "0", "3"),
     "starts": ("starts", "{never}", "--report", "{out}/r.html"),
-    "optimum": ("optimum", "{chance}", "--json", "{out}/r.json"),
+    "optimum": ("optimum", "{value}", "--json", "{out}/r.json"),
     "shield": ("shield", "{never}", "--python", "{out}/g.py", "--c", "{out}/g", "--json", "{out}/r.json"),
     "heatmap": ("heatmap", "{chance}", "--svg", "{out}/h.svg", "--starts", "true", "--report",
                 "{out}/h.html"),

@@ -170,7 +170,6 @@ OTHERS: list[tuple[tuple[str, ...], str]] = [
         (*("invariant", "counter.toml", *SAFE, "--engine", "bmc"), "--inductive", "x<=", "0", "9", "--fixed"),
         "--fixed: engine `bmc` has no such option",
     ),
-    (("optimum", "counter.toml", *LIKELY, "--json", "-"), "--json: the table is written to a file"),
     (("optimum", "counter.toml", "--property", "P<=0.5 [ F x = 3 ]"), "the threshold of the property"),
     (("heatmap", "counter.toml", *SAFE), "--property: `safe` is no probability"),
     (("heatmap", "counter.toml", *SAFE, *LIKELY), "--property: `safe` is no probability"),
@@ -207,7 +206,6 @@ OTHERS: list[tuple[tuple[str, ...], str]] = [
     (("shield", "counter.toml", *SAFE, "--time", "steps"), "has no differential equation"),
     (("shield", "pendulum/within-90-degrees", "--bound", "0.9"), "--bound: it is for models with actions"),
     (("shield", "counter.toml", *SAFE, "--certificate", "c.txt"), "--certificate: `c.txt` does not end"),
-    (("certify", *STORED, "--timeout", "3"), "--timeout: it has no effect without --problem"),
     (("certify", *STORED, "--seed", "3"), "--seed: it has no effect without --problem"),
     (("certify", *STORED, "--json", "x.json"), "--json: it has no effect without --problem"),
     (("certify", *STORED, "--certificate", "c.json"), "--certificate: it has no effect without --problem"),
@@ -251,7 +249,7 @@ def test_other_commands(
 
 SEEN = {  # every option of every command: here, above, or without any circumstance in which it does nothing
     "check": "--policy --property --observe --normalize --trust-python --engine --ray --tier --memory "
-    "--configuration --timeout --seed --quiet --assume-invariant",
+    "--configuration --timeout --seed --quiet --assume-invariant --normalise",
     "invariant": "--tighten --inductive --precision",
     "starts": "--parts",
     "optimum": "--optimise",

@@ -49,7 +49,7 @@ ENDINGS = {  # of the files that an option writes
     "--json": (".json",),
     "--report": (".html", ".htm"),
     "--certificate": (".json", ".json.gz", ".gz"),
-    "--plot": (".svg",),
+    "--plot": (".svg", ".html", ".htm"),
     "--svg": (".svg",),
     "--png": (".png",),
 }
@@ -120,9 +120,6 @@ def check_writable(path: str | None, inputs: Sequence[Path], option: str = "--js
     target = Path(path)
     endings = ENDINGS.get(option, ())
     try:
-        if endings and target.suffix and not target.is_dir() and not target.name.endswith(endings):
-            what = f"`{path}` does not end in {' or '.join(endings)}"
-            raise InvalidProblem(what, fix="nothing else is written: choose such a name", where=option)
         if target.is_dir():
             raise InvalidProblem(f"`{path}` is a folder", fix="give the name of a file", where=option)
         if not target.parent.is_dir():
@@ -131,6 +128,9 @@ def check_writable(path: str | None, inputs: Sequence[Path], option: str = "--js
             )
         if _exists(target) and any(target.samefile(i) for i in inputs if i.exists()):
             raise InvalidProblem(f"`{path}` is an input of this run", fix="choose another name", where=option)
+        if endings and target.suffix and not target.name.endswith(endings):
+            what = f"`{path}` does not end in {' or '.join(endings)}"
+            raise InvalidProblem(what, fix="nothing else is written: choose such a name", where=option)
         _try(target)
     except OSError as error:
         what = f"`{path}` cannot be written: {error.strerror or error}"

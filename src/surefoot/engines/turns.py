@@ -68,7 +68,7 @@ def take_turns(engines: Sequence[Engine], problem: Problem, budget: Budget) -> A
 
 def _in_turns(engines: Sequence[Engine], problem: Problem, budget: Budget) -> Answered:
     if len(engines) == 1:
-        return Answered(_turn(engines[0], problem, budget, budget), tuple(engines))
+        return Answered(guarded(engines[0], problem, budget, budget), tuple(engines))
     heard: dict[int, Partial] = {}
     waiting = list(range(len(engines)))
     share = [SUITED if _suits(engine, problem) else 1 for engine in engines]

@@ -32,8 +32,10 @@ def watched(rng: Random) -> Watched:
 def test_random_problems(seed: int) -> None:
     rng = Random(seed)
     asked, what, uniform = problem(rng, free=False), watched(rng), rng.random() < 0.7
-    if what.reward == "cost" and not any(
-        o.rewards for c in asked.environment.components for e in c.edges for o in e.outcomes
+    if (
+        isinstance(what.reward, str)
+        and what.reward == "cost"
+        and not any(o.rewards for c in asked.environment.components for e in c.edges for o in e.outcomes)
     ):
         return
     simulator = simulate(asked, what, max_steps=12, tier="interpreter", uniform=uniform)

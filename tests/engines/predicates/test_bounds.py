@@ -149,7 +149,7 @@ def test_objections() -> None:
     assert engine.objection(problem) is None
     assert "--bounds" in str(Predicates().objection(problem))
     assert "--means cells" in str(Predicates(bounds=True, means="cells").objection(problem))
-    for path in (Path("X", equal(x, 1)), Path("F", equal(x, 1), bounds=(Bound(None, None, Const(3)),))):
+    for path in (Path("X", equal(x, 1)), Path("F", equal(x, 1), bounds=(Bound(None, Const(3)),))):
         assert "any length" in str(engine.objection(replace(problem, property=Probability(path))))
     stalled = replace(problem, property=Probability(Path("F", Var("stalled"))))
     assert "variables and locations" in str(engine.objection(stalled))

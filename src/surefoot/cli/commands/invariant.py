@@ -124,6 +124,8 @@ def invariant(
         refuse_given({"--between": "between", "--probe": "probe", "--plot": "plot"}, why)
     outputs = {"--json": json_path, "--plot": plot, "--report": report}
     check_outputs(outputs, [model])
+    if plot is not None and not plot.endswith(".svg"):
+        raise InvalidProblem(f"`{plot}` does not end in .svg", fix="choose such a name", where="--plot")
     wiring = {name: options.pop(name) for name in MODEL_OPTIONS}
     name, problem, loaded = one_problem(model, wiring)
     check_outputs(outputs, loaded.inputs)

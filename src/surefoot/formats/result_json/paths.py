@@ -22,10 +22,13 @@ def relative_to(document: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     source = document.get("source", {})
     named = [*document.get("inputs", {}), *(source[k] for k in _FILES if isinstance(source.get(k), str))]
     names = {name: _seen_from(folder, name) for name in named}
+    asked, mark, of_file = str(source.get("property", "")).partition("#")
+    if mark and asked in document.get("inputs", {}):  # a question of another file
+        names[f"{asked}#{of_file}"] = f"{names[asked]}#{of_file}"
     return {
         **_renamed(document, names),
         "inputs": {names[name]: digest for name, digest in document.get("inputs", {}).items()},
-        "source": {k: names.get(v, v) if k in _FILES else v for k, v in source.items()},
+        "source": {k: names.get(v, v) if k in (*_FILES, "property") else v for k, v in source.items()},
     }
 
 
