@@ -99,7 +99,7 @@ def verify(
     try:
         answered = take_turns(engines, ending, search) if vacuous is None else Answered(vacuous, engines)
     except Unsupported as why:  # found out at work
-        if engine is not None:
+        if engine is not None and len({e.name for e in _listed(engine)}) == 1:  # it was asked for by name
             raise
         answered = Answered(Unknown(Reason.INCOMPLETE, str(why)), engines)
     replaying = budget.elapsed()
@@ -129,6 +129,10 @@ def verify(
         timings=timings,
         unchecked=evidence.unchecked,
     )
+
+
+def _listed(engines: Engine | Sequence[Engine]) -> Sequence[Engine]:
+    return engines if isinstance(engines, Sequence) else (engines,)
 
 
 def take_engines(given: Engine | str | Sequence[Engine | str] | None) -> Engine | Sequence[Engine] | None:

@@ -74,9 +74,7 @@ def test_thresholds_decide_the_exit_code(text: str, code: int, walk: Path, comma
 
 
 def test_a_timeout_leaves_an_interval(walk: Path, command: Command) -> None:
-    code, out, _ = command(
-        "check", walk, *COARSE, "--timeout", "4", "--eps", "0.00001", "--method", "okamoto"
-    )
+    code, out, _ = command("check", walk, *COARSE, "--timeout", "4", "--eps", "0.0001", "--method", "okamoto")
     assert code == 3
     assert out.startswith("estimated in [")
     assert "stopped   timeout" in out

@@ -260,7 +260,7 @@ SEEN = {  # every option of every command: here, above, or without any circumsta
     "vnnlib": "--format --solver",
     "inspect": "",
     "export": "--type",
-    "certify": "--problem",
+    "certify": "--problem --base --timeout",
     "engines": "",
     "solvers": "",
     "study": "--checkpoints --hidden --imitate --policy --configuration --sample --workers --engine "

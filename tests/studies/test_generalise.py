@@ -103,7 +103,7 @@ def test_the_command_tells_table_answer_and_picture(
     page = picture.with_suffix(".html")
     assert run([*asked, "--json", "--plot", str(page)]) == 0
     assert "<svg" in page.read_text("utf-8")
-    assert "<pre>" in page.read_text("utf-8")
+    assert "<pre" in page.read_text("utf-8")
     facts = json.loads(capsys.readouterr().out)
     assert [b["certified"] for b in facts["bounds"]] == [True, True]
     assert Answer(**facts["answers"][0]).policy == "aurora-48"

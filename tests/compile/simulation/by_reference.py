@@ -58,7 +58,7 @@ def run(
         for successor in outcomes(environment, state, transition, {}, {}):  # of all: one may be undefined
             if successor.move.outcomes == tuple(picks):
                 following = successor
-        if watched.reward == "steps":
+        if isinstance(watched.reward, str) and watched.reward == "steps":
             gained += 1
         elif isinstance(watched.reward, str):
             gained += Fraction(following.rewards.get(watched.reward, 0))
