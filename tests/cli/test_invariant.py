@@ -277,6 +277,35 @@ def test_an_interrupt_while_the_proof_is_certified_keeps_the_ends(
     assert "no certificate" in out
 
 
+@pytest.mark.parametrize("place", [1, 2, 5, 12, 13, 14])
+def test_an_inductive_search_can_be_interrupted_at_every_question(
+    place: int, counter: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also at the first, when nothing is known, and while the invariant is confirmed."""
+    asked = []
+
+    def interrupted(problem: Problem, *given: Any, **named: Any) -> Result:
+        asked.append(problem)
+        found = verify(problem, *given, **named)
+        stopped = Unknown(Reason.INTERRUPTED, "stopped")
+        return replace(found, verdict=stopped) if len(asked) >= place else found
+
+    monkeypatch.setattr("surefoot.search.verify", interrupted)
+    inductive = ("--inductive", "n<=", "0", "9", "--precision", "1", "--quiet")
+    code, out, err = command("invariant", counter, *inductive)
+    assert len(asked) == place
+    assert (code, err) == (130, "")
+    assert out.startswith("unknown (interrupted)")
+
+
+def test_an_inductive_search_without_time_says_so(counter: Path, command: Command) -> None:
+    code, out, _ = command(
+        "invariant", counter, "--inductive", "n<=", "0", "9", "--timeout", "0.000001", "--quiet"
+    )
+    assert code == 3
+    assert out.startswith("unknown (timeout)")
+
+
 def test_an_interrupt_of_an_inductive_search_says_what_was_tried(
     counter: Path, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -28,7 +28,7 @@ from surefoot.problem.term import Term, Var, conjunction
 from surefoot.transform.obligations import bad_outside, closed, starts_inside
 from surefoot.transform.tighten import Tighten
 from surefoot.verdict.artifact import Invariant, Obligation, answered
-from surefoot.verdict.verdict import Reason, Result, Unknown, Vacuous, Verdict, Violated
+from surefoot.verdict.verdict import Reason, Result, Unknown, Vacuous, Verdict, Violated, is_interrupted
 from surefoot.work.budget import Budget
 
 Candidate: TypeAlias = tuple[int, ...]  # per bound its number on the grid: 0 is the strongest
@@ -174,14 +174,17 @@ class _Weakening:
                 return starts_inside(self.problem, kept)
 
             search = tipping_point(family, backwards, self.decide, self.budget)
+            if search.reason is Reason.INTERRUPTED:
+                raise KeyboardInterrupt
             if search.proved is None:
                 refuted = search.refuted is not None
                 what = f"some start is outside every bound of `{bound.name}`" if refuted else search.stopped
-                raise _None(self._nothing(search.trials[0].verdict, search.reason, what))
+                asked = search.trials[0].verdict if search.trials else None  # none: at once out of time
+                raise _None(self._nothing(asked, search.reason, what))
             found.append(_number(bound.grid, search.proved.value))
         return tuple(found)
 
-    def _nothing(self, verdict: Verdict, reason: Reason | None, what: str) -> Verdict:
+    def _nothing(self, verdict: Verdict | None, reason: Reason | None, what: str) -> Verdict:
         return verdict if isinstance(verdict, Vacuous) else Unknown(reason or Reason.INCOMPLETE, what)
 
     def _asked(self, question: Problem, about: str) -> Verdict:
@@ -215,6 +218,8 @@ class _Weakening:
         for name, question in questions.items():
             left = Budget(self.budget.remaining(), self.budget.seed, self.budget.progress)
             result = confirm(question, left)
+            if is_interrupted(result.verdict):
+                raise KeyboardInterrupt
             if answered(result.verdict, result.certified) != "proved":
                 what = f"the found bounds were not confirmed: {name}"
                 raise _None(Unknown(Reason.NUMERICS, what))
