@@ -270,11 +270,12 @@ def left_behind(mark: str) -> list[str]:
     return found
 
 
+WHOLE = ("interrupted: what is above is whole", "interrupted: further predicates were not tried")
 CLAIMS = re.compile(r"^(met|NOT MET|proved)\b", re.MULTILINE)
 
 
 def claimed(out: str, err: str, folder: Path) -> Iterator[str]:
-    """What a partial result may not say, and what it has to say."""
+    """What a partial result may not say, and what it has to say; a whole one says that it is whole."""
     if "Traceback" in err + out or "error: internal" in err:
         yield "traceback: " + err.strip().splitlines()[-1]
     if LATE in err:
@@ -284,6 +285,8 @@ def claimed(out: str, err: str, folder: Path) -> Iterator[str]:
     partial = out.strip() and not out.lstrip().startswith("{")
     if partial and "interrupted" not in out:
         yield "text on stdout without a mark"
+    if any(sentence in out + err for sentence in WHOLE):
+        return
     for name in ("out.json", "out.html", "out.svg"):
         if (folder / name).exists() and "interrupted" not in (folder / name).read_text("utf-8"):
             yield f"{name} without a mark"

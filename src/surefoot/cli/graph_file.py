@@ -18,11 +18,22 @@ from surefoot.problem.problem import Problem
 from surefoot.report.abstraction import graph_page
 from surefoot.report.graph import as_dot, as_json
 from surefoot.verdict.artifact import AbstractGraph
-from surefoot.verdict.verdict import Holds, Proved, Reason, Result, Unknown, Verdict, Violated
+from surefoot.verdict.verdict import (
+    Holds,
+    Proved,
+    Reason,
+    Result,
+    Unknown,
+    Verdict,
+    Violated,
+    is_interrupted,
+)
 from surefoot.work.alarm import call_in_time
 from surefoot.work.budget import Budget
 
+CUT = "interrupted: further predicates were not tried"
 FORMATS = (".dot", ".json", ".html")
+LARGE = 300  # states of a graph that is still written after an interrupt
 SPLITS = 24  # predicates that are tried for a page, if nothing else is asked for
 
 
@@ -63,9 +74,19 @@ def with_splits_tried(
         artifact = call_in_time(
             budget, lambda: with_splits(problem, graph, tests, most, budget), lambda: graph
         )
-    except KeyboardInterrupt:
-        return result  # the answer is known; only the picture has less to show
+    except KeyboardInterrupt:  # the answer is known; only the picture has less to show
+        return replace(result, notes=(*result.notes, CUT))
     return replace(result, verdict=replace(verdict, artifact=artifact))
+
+
+def omit_large_graph(result: Result) -> Result:
+    """Without the graph, if an interrupt has left no time to write so many states to a result or a page."""
+    graph, verdict = graph_of(result.verdict), result.verdict
+    if graph is None or len(graph.states) <= LARGE or not (is_interrupted(verdict) or CUT in result.notes):
+        return result
+    assert isinstance(verdict, Proved | Violated | Holds | Unknown)
+    note = f"interrupted: the abstract graph with {len(graph.states)} states is left out; --graph writes it"
+    return replace(result, verdict=replace(verdict, artifact=None), notes=(*result.notes, note))
 
 
 def write_graph(problem: Problem, verdict: Verdict, path: str, quiet: bool) -> None:

@@ -212,18 +212,22 @@ def write(
 
     `mark`: how far it came, where not everything was asked.
     """
+    cut = ""
     try:
         write_json(results, None if json_path == "-" else json_path, quiet, mark)
         write_report(results, report, quiet)
-    finally:  # also if writing was interrupted
-        if json_path == "-":
-            write_json(results, json_path, quiet, mark)
-        else:
-            for problem, result in results:
-                print(render(problem, result))
-            if mark:
-                say(mark)
-    return worst([exit_code(result, problem) for problem, result in results])
+    except KeyboardInterrupt:
+        cut = "interrupted: what is above is whole, but not every file of it was written"
+    if json_path == "-":
+        write_json(results, json_path, quiet, mark)
+    else:
+        for problem, result in results:
+            print(render(problem, result))
+        if mark:
+            say(mark)
+    if cut:
+        say(cut, error=json_path == "-")
+    return worst([exit_code(result, problem) for problem, result in results] + [130] * bool(cut))
 
 
 def write_json(

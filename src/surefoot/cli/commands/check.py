@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,13 @@ from surefoot.cli.engine_options import (
     refuse_what_is_unused,
     with_predicates,
 )
-from surefoot.cli.graph_file import check_graph, splits_wanted, with_splits_tried, write_graph
+from surefoot.cli.graph_file import (
+    check_graph,
+    omit_large_graph,
+    splits_wanted,
+    with_splits_tried,
+    write_graph,
+)
 from surefoot.cli.model import load_model, model_flags, time_flags, timed
 from surefoot.cli.output import check_outputs, write, write_certificate
 from surefoot.cli.progress import limit_command, progress
@@ -130,35 +136,49 @@ def check(
     if abstract is None and assume_invariant is None:
         refuse_what_is_unused(shown, options, loaded.problems, built)
     results: list[tuple[Problem, Result]] = []
+
+    def ask(name: str, problem: Problem, budget: Budget) -> Result:
+        source = {**loaded.source, "property": name}
+        named = shown is not None or options.get("solver") is not None
+        engines, about = with_predicates(built, options.get("predicates"), loaded.predicates.get(name, ()))
+        if abstract is not None or assume_invariant is not None:
+            asking = Asking(engines, budget, loaded.inputs, source)
+            result = verify_indirectly(problem, abstract, assume_invariant, asking)
+        else:
+            result = verify_first(problem, engines, budget, loaded.inputs, source, named=named)
+        result = with_splits_tried(problem, result, engines, splits_wanted(splits, report, graph), budget)
+        result = replace(result, notes=(*result.notes, *about))
+        return _looked_for(study, problem, result) if study else result
+
     with progress(quiet) as tell:
         for number, (name, problem) in enumerate(loaded.problems.items()):
             tell(f"{name}: starting")
             share = started.remaining() / (len(loaded.problems) - number)
-            source = {**loaded.source, "property": name}
-            budget = Budget(share, seed, tell)
-            named = shown is not None or options.get("solver") is not None
-            engines, about = with_predicates(
-                built, options.get("predicates"), loaded.predicates.get(name, ())
-            )
-            if abstract is not None or assume_invariant is not None:
-                asking = Asking(engines, budget, loaded.inputs, source)
-                result = verify_indirectly(problem, abstract, assume_invariant, asking)
-            else:
-                result = verify_first(problem, engines, budget, loaded.inputs, source, named=named)
-            result = with_splits_tried(problem, result, engines, splits_wanted(splits, report, graph), budget)
-            result = replace(result, notes=(*result.notes, *about))
-            results.append((problem, _looked_for(study, problem, result) if study else result))
-            if is_interrupted(result.verdict):
+            try:
+                results.append((problem, ask(name, problem, Budget(share, seed, tell))))
+            except KeyboardInterrupt:
+                if not results:
+                    raise
                 break
-    rest = list(loaded.problems)[len(results) :]
-    stopped = bool(results) and is_interrupted(results[-1][1].verdict)
-    mark = cut_short(len(results) - 1, len(loaded.problems), "properties") if stopped and rest else ""
-    mark += f"; not asked: {', '.join(rest)}" if mark else ""
+            if is_interrupted(results[-1][1].verdict):
+                break
+    mark = _describe_rest(list(loaded.problems), [result for _, result in results])
     if certificate is not None:
         write_certificate(results[0][1], certificate, quiet)
     if graph is not None:
         write_graph(results[0][0], results[0][1].verdict, graph, quiet)
-    return write(results, json_path, quiet, report, mark)
+    written = [(problem, omit_large_graph(result)) for problem, result in results]
+    code = write(written, json_path, quiet, report, mark)
+    return 130 if mark else code
+
+
+def _describe_rest(names: Sequence[str], results: Sequence[Result]) -> str:
+    """How far it came, where an interrupt has left properties that were not asked."""
+    rest = names[len(results) :]
+    if not rest:
+        return ""
+    done = len(results) - is_interrupted(results[-1].verdict)
+    return f"{cut_short(done, len(names), 'properties')}; not asked: {', '.join(rest)}"
 
 
 def _refuse_to_abstract(problems: Mapping[str, Problem]) -> None:
