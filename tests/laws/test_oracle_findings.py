@@ -95,6 +95,28 @@ UNPAID = {
 }
 
 
+PICKED_PLACE = """
+name = "picked place"
+initial = "x = 0 and not z[0] and not z[1]"
+[variables]
+x = "int 0..3"
+z = "array 2 of bool"
+[[edges]]
+action = "a"
+chosen = { k = "int 0..3" }
+updates = { "z[k % 2]" = "k > 1", x = "(x + 1) % 3" }
+[[edges]]
+action = "b"
+updates = { x = "0" }
+[policy]
+file = "policy.onnx"
+observe = ["x"]
+actions = ["a", "b"]
+[properties]
+small = "never x > 2"
+"""
+
+
 def write_file(folder: Path, text: str) -> Path:
     """A problem file, beside a network with one input and two outputs that are always equal."""
     write_network((Layer(((0,), (0,)), (0, 0)),), folder / "policy.onnx", batch=False)
@@ -152,6 +174,15 @@ def test_a_threshold_is_missed_if_one_start_misses_it(tmp_path: Path) -> None:
 def test_a_number_without_bounds_is_no_mistake_in_the_file(tmp_path: Path) -> None:
     (answer,) = run_check(write_file(tmp_path, UNBOUNDED), ["within 1 x != 1 after 1"], ["--timeout", "60"])
     assert answer.result is not None, answer.message
+
+
+@pytest.mark.parametrize("engine", ["bmc", "induction", "explicit"])
+def test_an_element_may_be_picked_by_what_the_environment_picks(engine: str, tmp_path: Path) -> None:
+    """Whatever was found was lost while its certificate was written: `k` is not declared."""
+    path = write_file(tmp_path, PICKED_PLACE)
+    (answer,) = run_check(path, ["small"], ["--engine", engine, "--timeout", "4"])
+    assert answer.result is not None, answer.message
+    assert answer.verdict["kind"] in ("proved", "holds", "unknown")
 
 
 def test_a_transient_variable_that_nothing_assigns_has_its_initial_value(tmp_path: Path) -> None:

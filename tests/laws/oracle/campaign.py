@@ -183,6 +183,8 @@ def ask_once(
     name = reference(question, place) if case.model.jani else f"q{place}"
     began = time.process_time()
     (answer,) = run_check(path, [name], [*options, *extra])
+    if len(options) > 4 and answer.result is None and "no effect" in answer.message:
+        (answer,) = run_check(path, [name], [*options[:4], *extra])
     took = time.process_time() - began
     figures.runs[engine] += 1
     if answer.result is None and engine != "portfolio" and is_objection(answer.message):

@@ -31,6 +31,7 @@ DOCUMENTED = [  # by the table of refusals in docs/reference/jani.md; the last o
     "a policy has to choose among them, or let each of them be equally likely",
     "there is no start state",  # of `statistical`; the portfolio says vacuous
     "divides by zero; fix: divide by something else",  # a constant divisor: no valid file
+    "the policy draws its action, so that a state does not say what is chosen",  # syntax.md, on `chosen`
     "; fix: it goes from 0 to ",  # a constant index outside of its array: no valid file
 ]
 TOLERANCE = Fraction(1, 10**9)

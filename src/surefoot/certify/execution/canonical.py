@@ -157,7 +157,8 @@ def _updates(
         raise Unsupported("updates one after the other in one step, which certificates do not cover")
     seen: set[str] = set()
     for update in updates:
-        targets, values = leaves(expand(update.target, layout.scope)), leaves(expand(update.value, scope))
+        targets = leaves(expand(update.target, {**scope, **layout.scope}))
+        values = leaves(expand(update.value, scope))
         if undefined(update.target, scope, kinds) != FALSE or undefined(update.value, scope, kinds) != FALSE:
             raise Unsupported(f"the update of `{show(update.target)}` may have no value")
         if len(targets) != len(values):
