@@ -185,9 +185,8 @@ class Program:
         _, high = interval(linear, self.box)
         if high is None:
             loose = next(n for n, c in linear.coefficients if self.box[n][1 if c > 0 else 0] is None)
-            raise Unsupported(
-                f"`{loose}` has no bound, and a choice depends on it", fix=f"give bounds for `{loose}`"
-            )
+            what = f"`{loose}` has no bound, and a choice depends on it"
+            raise Unsupported(what, fix="declare bounds, or use the solver z3")
         return high + (Fraction(self.margin * self.scale(linear)) if room is not None else 0)
 
     def _margin_of(self, posted: Posted) -> int | None:
