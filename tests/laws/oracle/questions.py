@@ -175,23 +175,28 @@ def conditions(graph: Graph, question: AboutChance) -> tuple[set[int], set[int],
     if question.operator == "U":
         return where(b), where(a), False
     if question.operator == "W":
-        return where(("and", ("not", a), ("not", b))), where(("not", b)), True
+        return where(("and", ("not", b), ("not", a))), where(("not", b)), True
     return where(("not", b)), where(("not", a)), True
 
 
 def in_trouble(
     graph: Graph, question: AboutChance, goal: set[int], through: set[int], first: set[int]
 ) -> bool:
-    """Whether something is undefined before the question is decided."""
+    """Whether something is undefined before the question is decided; `right` is looked at before `left`."""
     if question.of is not None:  # every reachable state may be a start
         return any(node.trouble for node in graph.nodes)
     level, seen, depth = set(first), set(first), 0
-    terms = [t for t in (question.left, question.right) if t is not None]
+    decided_by = {"U": True, "W": True, "R": False}.get(question.operator)
     while level:
         for n in level:
             try:
-                for term in terms:
-                    graph.holds(term, n)
+                if question.right is not None:
+                    right = bool(graph.holds(question.right, n))
+                    counted = depth >= question.low if question.spent is None else question.low == 0
+                    if question.reward is None and right is decided_by and counted:
+                        continue
+                if question.left is not None:
+                    graph.holds(question.left, n)
             except UndefinedError:
                 return True
         if question.high is not None and depth >= question.high:
