@@ -64,7 +64,7 @@ def forge_executions(draw: Random) -> Iterator[tuple[str, Json, bool]]:
             return about_all_runs.obligations(problem, read_argument(claim["argument"]))
 
         true = not violates(system, kind, holds, steps, after)
-        how, certificate = _proved(system, claim, derive)
+        how, certificate = prove_claim(system, claim, derive)
         yield f"{kind}, {argument['kind']}, policy {system.choose}, {how}", certificate, true
 
 
@@ -82,7 +82,7 @@ def _argument(kind: str, steps: int | None, draw: Random) -> Json:
     return {"kind": way, "steps": draw.randint(1, 4), **more}
 
 
-def _proved(system: System, claim: Json, derive: Callable[[], Sequence[Obligation]]) -> tuple[str, Json]:
+def prove_claim(system: System, claim: Json, derive: Callable[[], Sequence[Obligation]]) -> tuple[str, Json]:
     """A certificate with a proof of every obligation that has one, and whether all of them have."""
     shown: list[Json] = []
     complete = True
@@ -152,7 +152,7 @@ def forge_recurrences(draw: Random) -> Iterator[tuple[str, Json, bool]]:
             return about_one_run.obligations(problem, about_one_run.read_recurrence(claim))
 
         true = _goes_on_quietly(system, kind, holds)
-        how, certificate = _proved(system, claim, derive)
+        how, certificate = prove_claim(system, claim, derive)
         yield f"{kind}, policy {system.choose}, {how}", certificate, true
 
 

@@ -71,13 +71,12 @@ CHOOSE = ("none", "rules", "argmax", "argmax-applicable")
 def random_system(draw: Random, choose: Sequence[str] = CHOOSE, *, leaves: bool = False) -> System:
     """`leaves`: now and then a step leads out of the range of `x`, which is an error of the model."""
     size = draw.randint(2, 5)
-    far = size + 1 if leaves else size
     own: list[dict[str, tuple[Choice, ...]]] = []
     free: list[tuple[Choice, ...]] = []
     for _ in range(size):
-        mine = {label: tuple(_choices(size, far, draw)) for label in LABELS if draw.random() < 0.6}
+        mine = {label: tuple(_choices(size, leaves, draw)) for label in LABELS if draw.random() < 0.6}
         own.append({label: several for label, several in mine.items() if several})
-        free.append(tuple(_choices(size, far, draw)) if draw.random() < 0.3 else ())
+        free.append(tuple(_choices(size, leaves, draw)) if draw.random() < 0.3 else ())
     chosen = draw.choice(choose)
     rules: tuple[tuple[int, str], ...] = ()
     if chosen == "rules" or (chosen != "none" and draw.random() < 0.2):
@@ -87,14 +86,14 @@ def random_system(draw: Random, choose: Sequence[str] = CHOOSE, *, leaves: bool 
     return System(size, starts, tuple(own), tuple(free), chosen, rules, outputs)
 
 
-def _choices(size: int, far: int, draw: Random) -> Iterator[Choice]:
+def _choices(size: int, leaves: bool, draw: Random) -> Iterator[Choice]:
     for _ in range(draw.choice((1, 1, 2))):
         count = draw.choice((1, 1, 2, 3))
         weights = [draw.randint(1, 3) for _ in range(count)]
         yield tuple(
             (
                 Fraction(w, sum(weights)),
-                draw.randrange(far if draw.random() < 0.3 else size),
+                size if leaves and draw.random() < 0.2 else draw.randrange(size),
                 draw.randint(0, 2),
             )
             for w in weights

@@ -128,3 +128,18 @@ def test_an_interval_is_not_printed_as_a_smaller_one(low: Any, high: Any, words:
     found = check(certificate)
     assert found.accepted
     assert found.claim.endswith(words)
+
+
+@pytest.mark.parametrize(
+    ("shares", "accepted"),
+    [(("1/4", "3/4"), True), (("1/4", "1/4"), False), (("3/4", "1/2"), False), ((0, "1/2"), False)],
+)
+def test_probabilities_sum_to_one(shares: tuple[Any, ...], accepted: bool) -> None:
+    """Where mass is lost or made, nothing is a probability: not even that of what is never reached."""
+    step = edge(guard=["=", X, 0])
+    targets = [{**step["outcomes"][0], "updates": [[X, n, 0]]} for n in (1, 2)]
+    step["outcomes"] = [{**t, "probability": p} for t, p in zip(targets, shares, strict=True)]
+    world = environment([["x", ["integer", 0, 3]]], ["=", X, 0], [step])
+    certificate = greatest(world, ["=", X, 3], 0, values(0, 0, 0))
+    assert is_accepted(certificate) is accepted
+    assert is_accepted(never(world, ["=", X, 3])) is accepted

@@ -1,0 +1,55 @@
+"""Proofs that a polynomial is nowhere negative: matrices and weights that show nothing are refused."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from surefoot.certify.checker.barrier.polynomial import Polynomial
+from surefoot.certify.checker.barrier.positive import check_positive, is_semidefinite, surely_semidefinite
+from surefoot.certify.checker.number import Refused
+
+X = Polynomial({(1,): 1})
+
+
+def gram(*rows: list[int]) -> list[Any]:
+    return [{"of": [], "basis": [[e] for e in range(len(rows))], "gram": list(rows), "over": 1}]
+
+
+def test_a_zero_on_the_diagonal_has_zeros_beside_it() -> None:
+    """2 x = (1, x) [[0, 1], [1, 0]] (1, x)' is negative for negative x."""
+    with pytest.raises(Refused, match="semidefinite"):
+        check_positive(Polynomial({(1,): 2}), [], gram([0], [1, 0]), 1)
+    check_positive(Polynomial({(2,): 2}), [], gram([0], [0, 2]), 1)
+
+
+@pytest.mark.parametrize("weight", [-1, -2, "-0x1"])
+def test_no_constraint_is_used_the_wrong_way_round(weight: Any) -> None:
+    """-x >= 0 does not follow from x >= 0."""
+    with pytest.raises(Refused, match="negative"):
+        check_positive(Polynomial({(1,): -1}), [X], {"weights": [[0, weight]], "over": 1}, 1)
+    check_positive(X, [X], {"weights": [[0, 1]], "over": 1}, 1)
+
+
+def determinant(rows: list[list[int]]) -> int:
+    if not rows:
+        return 1
+    return sum(
+        (-1) ** j * first * determinant([r[:j] + r[j + 1 :] for r in rows[1:]])
+        for j, first in enumerate(rows[0])
+    )
+
+
+@given(st.integers(1, 3).flatmap(lambda n: st.lists(st.integers(-2, 3), min_size=n * n, max_size=n * n)))
+def test_semidefinite_is_as_the_principal_minors_say(entries: list[int]) -> None:
+    side = round(len(entries) ** 0.5)
+    rows = [entries[side * i : side * i + i + 1] for i in range(side)]
+    whole = [[rows[max(i, j)][min(i, j)] for j in range(side)] for i in range(side)]
+    chosen = (c for n in range(1, side + 1) for c in combinations(range(side), n))
+    true = all(determinant([[whole[i][j] for j in c] for i in c]) >= 0 for c in chosen)
+    assert is_semidefinite(rows) is true
+    assert true or not surely_semidefinite(rows)
