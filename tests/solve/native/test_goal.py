@@ -50,6 +50,15 @@ def test_rows_and_failing_atoms(every_atom: bool) -> None:
     assert failing(problem, sets, least).tolist() == [[False, True, True]]
 
 
+def test_at_zero_only_strict_atoms_fail() -> None:
+    """A least value of 0 is reached: `<= 0` and `= 0` hold there."""
+    asked = conjunction((output + input_value <= Const(0), output < input_value, equal(output, Const(1))))
+    problem, sets = prepared(asked, every_atom=True)
+    least = np.zeros((1, len(sets.atoms)))
+    assert failing(problem, sets, least).tolist() == [problem.strict.tolist()]
+    assert problem.strict.tolist().count(True) == 1
+
+
 def test_atoms_of_inputs_alone_are_decided_exactly() -> None:
     third = Const(1) / Const(3)
     asked = disjunction(
