@@ -11,7 +11,7 @@ from tests.examples import EXAMPLES, Example
 
 from surefoot.engines.bmc import Bmc
 from surefoot.problem.property import Never, Path, Probability, Within
-from surefoot.problem.term import Term, Var, equal
+from surefoot.problem.term import Const, Term, Var, equal
 from surefoot.query.query import Answer, Proof, Sat, Undecided, Unsat, Why
 from surefoot.run import verify
 from surefoot.solve import SOLVERS
@@ -58,6 +58,18 @@ def test_the_budget_ends_the_search_and_knowledge_is_kept() -> None:
     engine = scripted(*CLEAR, *CLEAR, Undecided(Why.TIMEOUT, "slow"))
     verdict = engine.check(counter(), Budget(60))
     assert verdict == Unknown(Reason.TIMEOUT, "k = 2: slow", 1, "scripted")
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [(Undecided(Why.TIMEOUT, "slow"), Reason.TIMEOUT), (SOME_RUN, Reason.INCOMPLETE)],
+)
+def test_whether_the_property_has_a_value_must_be_known(said: object, reason: Reason) -> None:
+    """No violation was found where the condition has a value; whether it has one everywhere is asked too."""
+    problem = replace(counter(), property=Never(Const(1) / X > Const(5)))
+    verdict = scripted(Unsat(), said, *CLEAR).check(problem, Budget(60))
+    assert isinstance(verdict, Unknown)
+    assert verdict.reason is reason
 
 
 def test_no_budget_no_answer() -> None:
