@@ -13,7 +13,7 @@ from surefoot.engines import turns
 from surefoot.engines.bmc import Bmc
 from surefoot.engines.induction import Induction
 from surefoot.engines.turns import take_turns
-from surefoot.errors import Unsupported
+from surefoot.errors import SolverFailure, Unsupported
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Recurs
 from surefoot.run import verify
@@ -83,7 +83,7 @@ def test_who_cannot_know_more_is_not_asked_again() -> None:
     assert other.given[1] > 50  # alone now
 
 
-@pytest.mark.parametrize("failure", [MemoryError, Unsupported])
+@pytest.mark.parametrize("failure", [MemoryError, Unsupported, SolverFailure])
 def test_a_failing_engine_leaves_the_question_to_the_others(failure: type[BaseException]) -> None:
     broken, other = Telling("broken", (failure,)), Telling("other", (SHOWN,))
     assert take_turns((broken, other), counter(), Budget(60)).verdict == SHOWN

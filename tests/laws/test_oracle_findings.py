@@ -95,6 +95,48 @@ UNPAID = {
 }
 
 
+NO_BOUNDS = """
+name = "no bounds"
+initial = "y = 5"
+[variables]
+x = "array 2 of bool"
+y = "int"
+[[edges]]
+action = "a"
+guard = "y < 1"
+chosen = { k = "int 0..3" }
+assuming = "x[1] or 1 <= y <= -1"
+[[edges.outcomes]]
+probability = "0.1"
+updates = { "x[0]" = "not x[0]" }
+[[edges.outcomes]]
+probability = "0.9"
+updates = { y = "2" }
+[[edges]]
+action = "a"
+guard = "x[1]"
+updates = { y = "max(0, min(7, 0 - 4 + 0))" }
+[[edges]]
+action = "c"
+guard = "y <= -1"
+[[edges.outcomes]]
+probability = "0.25"
+updates = { "x[0]" = "y <= -1 or y <= 0", y = "min(y + y, -1) % 8" }
+[[edges.outcomes]]
+probability = "0.25"
+updates = { "x[1]" = "x[1]", y = "max(0, y - 1)" }
+rewards = { gold = "abs(max(y, 2))" }
+[[edges.outcomes]]
+probability = "0.5"
+updates = { y = "min(7, y + 1)" }
+[policy.program]
+actions = ["c"]
+branches = [
+  { action = "c" },
+]
+[properties]
+good = "recurs x[1] => y <= 0"
+"""
 PICKED_PLACE = """
 name = "picked place"
 initial = "x = 0 and not z[0] and not z[1]"
@@ -183,6 +225,13 @@ def test_an_element_may_be_picked_by_what_the_environment_picks(engine: str, tmp
     (answer,) = run_check(path, ["small"], ["--engine", engine, "--timeout", "4"])
     assert answer.result is not None, answer.message
     assert answer.verdict["kind"] in ("proved", "holds", "unknown")
+
+
+@pytest.mark.parametrize("options", [(), ("--engine", "bmc", "--solver", "native")])
+def test_nothing_holds_within_artificial_bounds(options: tuple[str, ...], tmp_path: Path) -> None:
+    """The solver died where it looked for a solution beyond a box in which everything was refuted."""
+    (answer,) = run_check(write_file(tmp_path, NO_BOUNDS), ["good"], ["--timeout", "4", *options])
+    assert answer.result is not None, answer.message
 
 
 def test_a_transient_variable_that_nothing_assigns_has_its_initial_value(tmp_path: Path) -> None:

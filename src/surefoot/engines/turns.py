@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from surefoot.engines.protocol import Engine
-from surefoot.errors import Unsupported
+from surefoot.errors import SolverFailure, Unsupported
 from surefoot.problem.problem import Problem
 from surefoot.verdict.verdict import Exact, Holds, Reason, Unknown, Verdict
 from surefoot.work.alarm import call_in_time
@@ -117,7 +117,7 @@ def _seconds(turn: float, share: int, budget: Budget) -> float:
 def _turn(engine: Engine, problem: Problem, budget: Budget, whole: Budget) -> Verdict:
     try:
         return guarded(engine, problem, budget, whole)
-    except Unsupported as why:  # found out only while at work; another engine may still answer
+    except (Unsupported, SolverFailure) as why:  # only while at work; another engine may still answer
         return Unknown(Reason.INCOMPLETE, str(why))
 
 

@@ -56,6 +56,8 @@ def at_once(g: Guesses) -> Sat | None:
 
 def attacked(g: Guesses, thorough: bool) -> Sat | None:
     """A solution that gradient descent from many points of the box finds."""
+    if not g.sets:  # nothing holds in the box, which is not all there is (`curtailed`)
+        return None
     tried: list[Sat | None] = []  # the last one ends the attack if it is a solution
 
     def enough(points: Array, worst: Array) -> bool:
