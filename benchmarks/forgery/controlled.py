@@ -1,0 +1,128 @@
+"""Claims about polynomial systems: closed sets and shields, in steps and in continuous time, and convergence.
+
+A base with a true claim is proved; then a liar changes the claim by rules (`lies`) and gives the old proof, or
+one of the new claim as far as there is any (`evidence`), with all margins or with less. Runs decide whether a
+claim is false; where none is found nobody knows.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from random import Random
+
+from benchmarks.forgery.evidence import FILLERS, give_evidence
+from benchmarks.forgery.finite_systems import Json
+from benchmarks.forgery.flow_runs import is_refuted_flow
+from benchmarks.forgery.lies import LIES, TARGET_LIES, TIME_LIES, UNSAFE_LIES, Lie
+from benchmarks.forgery.polynomial_systems import convergent_base, flow_base, stepped_base
+from benchmarks.forgery.stepped_runs import is_refuted, is_refuted_convergence
+
+Forged = tuple[str, Json, bool | None]
+LIES_TOLD = 8  # about one base
+
+
+def forge_barriers(draw: Random) -> Iterator[Forged]:
+    return _forge(draw, stepped_base, (*LIES, *UNSAFE_LIES * 2), is_refuted)
+
+
+def forge_flows(draw: Random) -> Iterator[Forged]:
+    return _forge(draw, flow_base, (*LIES, *UNSAFE_LIES, *TIME_LIES * 2), is_refuted_flow)
+
+
+def forge_convergence(draw: Random) -> Iterator[Forged]:
+    return _forge(draw, convergent_base, (*LIES, *TARGET_LIES * 2), is_refuted_convergence)
+
+
+def _forge(
+    draw: Random, make: Callable[[Random], Json], lies: Sequence[Lie], refutes: Callable[[Json], bool]
+) -> Iterator[Forged]:
+    plain = make(draw)
+    proved = _prove_base(plain)
+    if proved is None:
+        return
+    yield "the claim as it is", _finished(proved), True
+    yield "less is claimed", _finished(claim_less(proved, draw)), True
+    for _ in range(LIES_TOLD):
+        data, told = copy.deepcopy(plain), list[str]()
+        for lie in draw.sample(lies, draw.choice((1, 1, 1, 2))):
+            if lie(data, draw):
+                told.append(lie.__name__)
+        if not told or data["claim"] | data.get("ranking", {}) == plain["claim"] | plain.get("ranking", {}):
+            continue
+        how, certificate = give_proof(data, proved, draw)
+        if certificate is not None:
+            try:
+                known = False if refutes(certificate) else None
+            except (ZeroDivisionError, OverflowError):
+                known = None
+            yield f"{told[0]}: {how}", _finished(certificate), known
+
+
+def _prove_base(data: Json) -> Json | None:
+    """With all proofs; a ranking function may fall less than it was hoped."""
+    for _ in range(4):
+        found = give_evidence(data)
+        if found is None:
+            return None
+        if not found[1]:
+            return found[0]
+        if "ranking" not in data:
+            return None
+        data["ranking"]["least"] = str(Fraction(data["ranking"]["least"]) / 8)
+    return None
+
+
+def _finished(data: Json) -> Json:
+    return {key: value for key, value in data.items() if key != "about"}
+
+
+def claim_less(proved: Json, draw: Random) -> Json:
+    """From some of the starts; and a target that is larger."""
+    data = copy.deepcopy(proved)
+    system = data["claim"]["system"]
+    box = draw.choice(system.get("parts", [system["initial"]]))
+    low, high = (Fraction(e) for e in box[0])
+    system["parts"] = [[[str(low), str(low + (high - low) / 2)], *box[1:]]]
+    return data
+
+
+def give_proof(data: Json, proved: Json, draw: Random) -> tuple[str, Json | None]:
+    """The old one, or what there is of a new one; with the words for it."""
+    if draw.random() < 0.25:
+        old = {**copy.deepcopy(proved), "claim": data["claim"], "arithmetic": data["arithmetic"]}
+        if "ranking" in data:
+            old["ranking"] |= {k: data["ranking"][k] for k in ("function", "least")}
+        if draw.random() < 0.5:
+            for entry, new in zip(old["sets"], data["sets"], strict=True):
+                entry["scale"] = new["scale"]
+        return "the old proof", old
+    share = draw.choice((Fraction(1), Fraction(1), Fraction(1, 2), Fraction(0)))
+    filler, within = draw.choice(FILLERS), draw.random() < 0.2
+    found = give_evidence(data, share, filler, within)
+    if found is None:
+        return "", None
+    certificate, gaps = found
+    if gaps and draw.random() < 0.3:
+        drop_something(certificate, draw)
+    margins = {1: "", 0: ", no margins"}.get(int(share * 2) // 2 if share in (0, 1) else 2, ", half margins")
+    return ("a new proof" if not gaps else "a proof with gaps") + margins, certificate
+
+
+def drop_something(certificate: Json, draw: Random) -> None:
+    """Cases, boxes, or whole lists that are missing or stand in another order."""
+    entry = draw.choice(certificate["sets"])
+    places = [entry[key] for key in ("unsafe", "steps", "start", "covers") if entry[key]]
+    if "ranking" in certificate:
+        places += [certificate["ranking"]["cases"], *certificate["ranking"]["cases"]]
+    if not places:
+        return
+    place = draw.choice(places)
+    match draw.randrange(3):
+        case 0:
+            del place[draw.randrange(len(place))]
+        case 1:
+            place.reverse()
+        case _:
+            place.clear()
