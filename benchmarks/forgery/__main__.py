@@ -5,9 +5,9 @@
 `values` (kind `process`): bounds of random decision processes, true ones and what a liar would write instead;
 `graphs`: claims about all runs of random systems, which have no evidence but the claim; `executions` and
 `recurrences`: claims with obligations, which the real prover proves for the liar as far as it can;
-`barriers`, `flows` (continuous time) and `convergence`: of polynomial systems, likewise, where runs show that a
-claim is false and nobody may know. `--count` is the number of **false** claims of each kind. Exit 1 if one is
-accepted, or if hardly any true one is (a checker that refuses everything shows nothing).
+`barriers`, `flows` (in continuous time) and `convergence`: of polynomial systems, likewise; runs show that a
+claim is false, and where there is none it is unknown. `--count` is the number of **false** claims of a kind.
+Exit 1 if one is accepted, or if hardly any true one is (a checker that refuses everything shows nothing).
 """
 
 from __future__ import annotations
@@ -76,7 +76,9 @@ def main() -> int:
     )
     parser.add_argument("--count", type=int, default=500)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only", "--kinds", dest="kinds", nargs="*", choices=sorted(KINDS), default=sorted(KINDS))
+    parser.add_argument(
+        "--only", "--kinds", dest="kinds", nargs="*", choices=sorted(KINDS), default=sorted(KINDS)
+    )
     options = parser.parse_args()
     fine = [run_kind(kind, options.count, options.seed) for kind in options.kinds]
     return 0 if all(fine) else 1

@@ -1,8 +1,8 @@
 """Claims about polynomial systems: closed sets and shields, in steps and in continuous time, and convergence.
 
-A base with a true claim is proved; then a liar changes the claim by rules (`lies`) and gives the old proof, or
-one of the new claim as far as there is any (`evidence`), with all margins or with less. Runs decide whether a
-claim is false; where none is found nobody knows.
+A base with a true claim is proved; then a liar changes the claim by rules (`lies`) and gives the old proof,
+or one of the new claim as far as there is any (`evidence`), with all margins or with less. Runs show which
+claims are false; where none is found nobody knows.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def give_proof(data: Json, proved: Json, draw: Random) -> tuple[str, Json | None
         if "ranking" in data:
             old["ranking"] |= {k: data["ranking"][k] for k in ("function", "least")}
         if draw.random() < 0.5:
-            for entry, new in zip(old["sets"], data["sets"], strict=True):
+            for entry, new in zip(old["sets"], data["sets"], strict=False):
                 entry["scale"] = new["scale"]
         return "the old proof", old
     share = draw.choice((Fraction(1), Fraction(1), Fraction(1, 2), Fraction(0)))

@@ -33,7 +33,6 @@ from surefoot.certify.checker.barrier.polynomial import (
     constant,
     double,
     of_term,
-    scale,
     subtract,
     variable,
 )
@@ -156,7 +155,10 @@ def _show_set(system: System, work: Work, rule: Rule, entry: Json, periods: Sequ
 def _own(rule: Rule) -> list[tuple[int, ...]]:
     """Products of the constraints of the set that proofs use."""
     count = len(rule.set.domain)
-    return [*((2 * i, 2 * i + 1) for i in range(count)), *((2 * count + i,) for i in range(len(rule.set.rows)))]
+    return [
+        *((2 * i, 2 * i + 1) for i in range(count)),
+        *((2 * count + i,) for i in range(len(rule.set.rows))),
+    ]
 
 
 def _step_products(own: Sequence[Any], inside: int, disturbed: int, constraints: int) -> list[Any]:
@@ -227,7 +229,10 @@ def _enclosure(system: System, start: Sequence[Range], controls: Sequence[Range]
         sides = [*box, *controls, *(r for _, r in system.disturbances)]
         size = len(sides)
         middles = [(a + b) / 2 for a, b in sides]
-        names = {n: add(variable(i, size), constant(m, size)) for i, (n, m) in enumerate(zip(named, middles, strict=True))}
+        names = {
+            n: add(variable(i, size), constant(m, size))
+            for i, (n, m) in enumerate(zip(named, middles, strict=True))
+        }
         halves = [(-(b - a) / 2, (b - a) / 2) for a, b in sides]
         moves = [range_of(of_term(t, names, size, False), halves) for t in system.time.derivatives]
         reached = [
@@ -252,7 +257,7 @@ def _short(value: Fraction) -> Fraction:
 def _set_permits(
     system: System, written: list[Json], rooms: Sequence[Fraction], periods: Sequence[Bounds], share: Fraction
 ) -> None:
-    """Permits that are told to be as wide as possible (`margin` null) get the least margin, and the widest box."""
+    """Permits get the least margin and the widest box that the checker takes."""
     hull = [
         (min(low for low, _ in ranges), max(high for _, high in ranges))
         for ranges in zip(*(seen(system, rule) for rule in system.rules), strict=True)

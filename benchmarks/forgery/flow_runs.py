@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+
 from benchmarks.forgery.finite_systems import Json
 from benchmarks.forgery.intervals import depth
 from benchmarks.forgery.stepped_runs import State, draw_gusts, draw_starts
@@ -103,9 +104,7 @@ def _advance(system: Json, state: State, held: State, h: float) -> State:
     second = rates({v: x + h / 2 * first[v] for v, x in state.items()})
     third = rates({v: x + h / 2 * second[v] for v, x in state.items()})
     fourth = rates({v: x + h * third[v] for v, x in state.items()})
-    return {
-        v: x + h / 6 * (first[v] + 2 * second[v] + 2 * third[v] + fourth[v]) for v, x in state.items()
-    }
+    return {v: x + h / 6 * (first[v] + 2 * second[v] + 2 * third[v] + fourth[v]) for v, x in state.items()}
 
 
 def _gap(box: list[Any], barrier: Any, margin: Any, state: State, names: list[str]) -> Any:
@@ -129,9 +128,7 @@ def _distance(claim: Claim, state: State) -> Any:
 
 def _permit_distance(claim: Claim, state: State, proposed: State) -> Any:
     system, count = claim.system, len(next(iter(state.values())))
-    middle = {
-        n: np.full(count, float((Fraction(a) + Fraction(b)) / 2)) for n, a, b in system["disturbances"]
-    }
+    middle = {n: np.full(count, float((Fraction(a) + Fraction(b)) / 2)) for n, a, b in system["disturbances"]}
     ahead = move_state(claim, state | proposed | middle)
     found: Any = np.full(count, np.inf)
     for rule, permit in zip(system["rules"], system["shield"], strict=True):
@@ -155,7 +152,7 @@ def is_refuted_flow(data: Json) -> bool:
             if best[index] < MARGIN:
                 return False
             fine, close = follow_runs(claim, drawn.only(int(index)), 2 * SUBSTEPS)
-            again = _depths(system, fine)[:: 2, 0]
+            again = _depths(system, fine)[::2, 0]
             rough, alike = depths[: len(again), index], again[: len(depths)]
             safe = np.array(close)[::2, 0][: len(rough)] > CLOSE
             sure = safe & (alike > MARGIN) & (np.abs(alike - rough) < alike / 10)
@@ -166,9 +163,7 @@ def is_refuted_flow(data: Json) -> bool:
 
 def _depths(system: Json, seen: list[State]) -> Floats:
     count = len(next(iter(seen[0].values())))
-    return np.array(
-        [np.broadcast_to(depth(system["unsafe"], s, value), count).astype(float) for s in seen]
-    )
+    return np.array([np.broadcast_to(depth(system["unsafe"], s, value), count).astype(float) for s in seen])
 
 
 def reach_flow_extremes(data: Json) -> dict[str, tuple[float, float, float, float]]:

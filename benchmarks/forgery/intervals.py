@@ -48,9 +48,7 @@ class Interval:
     def __truediv__(self, other: Interval) -> Interval:
         if other.low <= 0 <= other.high:
             raise Unsure
-        ends = [
-            Fraction(a << BITS, b) for a in (self.low, self.high) for b in (other.low, other.high)
-        ]
+        ends = [Fraction(a << BITS, b) for a in (self.low, self.high) for b in (other.low, other.high)]
         least, most = min(ends), max(ends)
         return self._kept(least.numerator // least.denominator, -(-most.numerator // most.denominator))
 

@@ -1,14 +1,17 @@
-"""What a liar changes in a claim about a polynomial system: each rule returns whether there was something to change.
+"""What a liar changes in a claim about a polynomial system.
 
-The names of the rules are what the tables show. Some changes leave a claim true.
+Each rule returns whether there was something to change; the tables show its name. Some leave a claim true.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from random import Random
 from typing import Any
+
+import numpy as np
 
 from benchmarks.forgery.evidence import write_number
 from benchmarks.forgery.finite_systems import Json
@@ -208,20 +211,32 @@ def untested_rule(data: Json, draw: Random) -> bool:
     return True
 
 
+def _draw_extremes(data: Json, draw: Random) -> tuple[str, Fraction, Fraction, Fraction, Fraction] | None:
+    """Of one variable: the least and greatest values that runs have at samples, then at all times."""
+    flow = "time" in _system(data)
+    with np.errstate(all="ignore"):
+        extremes = reach_flow_extremes(data) if flow else reach_extremes(data)
+    name = draw.choice(sorted(extremes))
+    values = extremes[name]
+    if not all(-1e6 < e < 1e6 for e in values):
+        return None
+    low, high, least, most = map(Fraction, values)
+    return name, low, high, least, most
+
+
 def reached_unsafe(data: Json, draw: Random) -> bool:
     """What runs just reach is unsafe: at an end of the values that were seen, by little or by more."""
-    flow = "time" in _system(data)
-    extremes = reach_flow_extremes(data) if flow else reach_extremes(data)
-    name = draw.choice(sorted(extremes))
-    low, high = extremes[name][-2:]
-    if not -1e6 < low <= high < 1e6:
+    if (found := _draw_extremes(data, draw)) is None:
         return False
-    by = Fraction(draw.choice((1e-5, 1e-3, 0.05))) * max(abs(Fraction(low)), abs(Fraction(high)), 1)
+    name, _, _, low, high = found
+    by = Fraction(draw.choice((1e-5, 1e-3, 0.05))) * max(abs(low), abs(high), 1)
     if draw.random() < 0.5:
-        term: Any = ["<=", write_number(_short(Fraction(high) - by)), ["name", name]]
+        term: Any = ["<=", write_number(_short(high - by)), ["name", name]]
     else:
-        term = ["<", ["name", name], write_number(_short(Fraction(low) + by))]
-    _system(data)["unsafe"] = draw.choice((term, ["or", term, _system(data)["unsafe"]], ["not", ["not", term]]))
+        term = ["<", ["name", name], write_number(_short(low + by))]
+    _system(data)["unsafe"] = draw.choice(
+        (term, ["or", term, _system(data)["unsafe"]], ["not", ["not", term]])
+    )
     return True
 
 
@@ -242,12 +257,9 @@ def nearer_unsafe(data: Json, draw: Random) -> bool:
 
 def band_unsafe(data: Json, draw: Random) -> bool:
     """A narrow band that runs come into or go through, away from the edge of the set."""
-    flow = "time" in _system(data)
-    extremes = reach_flow_extremes(data) if flow else reach_extremes(data)
-    name = draw.choice(sorted(extremes))
-    low, high = (Fraction(e) for e in extremes[name][-2:])
-    if not -(10**6) < low <= high < 10**6:
+    if (found := _draw_extremes(data, draw)) is None:
         return False
+    name, _, _, low, high = found
     at, width = low + (high - low) * Fraction(draw.randint(1, 9), 10), (high - low) / draw.choice((10, 50))
     one = ["name", name]
     sides = [["<=", write_number(_short(at)), one], ["<=", one, write_number(_short(at + width))]]
@@ -278,9 +290,9 @@ def round_unsafe(data: Json, draw: Random) -> bool:
     system = _system(data)
     if data["arithmetic"] != "float64" or "time" in system:
         return False
-    extremes = reach_extremes(data)
-    name = draw.choice(sorted(extremes))
-    high = Fraction(extremes[name][1])
+    if (found := _draw_extremes(data, draw)) is None:
+        return False
+    name, _, _, _, high = found
     rounded = ["-", ["+", ["*", 2, ["name", name]], WHOLE], WHOLE]
     system["unsafe"] = ["<=", write_number(Fraction(round(2 * high)) or Fraction(1)), rounded]
     return True
@@ -320,15 +332,15 @@ def better_prediction(data: Json, draw: Random) -> bool:
 
 def unsafe_between(data: Json, draw: Random) -> bool:
     """Unsafe is what runs reach between samples and at none."""
-    extremes = reach_flow_extremes(data)
-    name = draw.choice(sorted(extremes))
-    low, high, least, most = extremes[name]
+    if (found := _draw_extremes(data, draw)) is None:
+        return False
+    name, low, high, least, most = found
     if most - high > 4e-6 and draw.random() < 0.7:
-        edge = Fraction(high) + (Fraction(most) - Fraction(high)) * Fraction(draw.randint(1, 3), 4)
+        edge = high + (most - high) * Fraction(draw.randint(1, 3), 4)
         _system(data)["unsafe"] = ["<=", write_number(edge), ["name", name]]
         return True
     if low - least > 4e-6:
-        edge = Fraction(low) - (Fraction(low) - Fraction(least)) * Fraction(draw.randint(1, 3), 4)
+        edge = low - (low - least) * Fraction(draw.randint(1, 3), 4)
         _system(data)["unsafe"] = ["<=", ["name", name], write_number(edge)]
         return True
     return False
@@ -348,7 +360,46 @@ def thin_starts(data: Json, draw: Random) -> bool:
     return unsafe_between(data, draw)
 
 
-TIME_LIES: tuple[Lie, ...] = (longer_period, longer_period, better_prediction, unsafe_between, *(thin_starts,) * 3)
+def turned_between(data: Json, draw: Random) -> bool:
+    """A spiral that turns so far in a period that a box is closed at samples; between them it sticks out."""
+    system = _system(data)
+    h, turn = Fraction(draw.randint(1, 4), 8), Fraction(draw.randint(8, 28), 20)
+    shrinks = Fraction(draw.randint(1, 4), 10) + Fraction(draw.randint(0, 4), 100)
+    while math.exp(-shrinks) * (abs(math.cos(turn)) + math.sin(turn)) > 0.98:
+        shrinks += Fraction(1, 20)
+    c, w = shrinks / h, turn / h
+    x, y = ["name", "x"], ["name", "y"]
+    rates = [
+        ["-", ["*", write_number(-c), x], ["*", write_number(w), y]],
+        ["+", ["*", write_number(w), x], ["*", write_number(-c), y]],
+    ]
+    size = Fraction(draw.randint(2, 8), 4)
+    times = [h * Fraction(k, 400) for k in range(401)]
+    widest = max(math.exp(-c * t) * (abs(math.cos(w * t)) + abs(math.sin(w * t))) for t in times)
+    edge = size * (1 + (Fraction(widest) - 1) * Fraction(draw.randint(1, 9), 10))
+    box = [[write_number(-size), write_number(size)]] * 2
+    one = draw.choice((x, y))
+    unsafe = draw.choice((["<=", write_number(edge), one], ["<=", one, write_number(-edge)]))
+    if draw.random() < 0.3:
+        unsafe = ["and", unsafe, ["<=", ["*", x, x], write_number(100 * size * size)]]
+    order = draw.randint(3, 6)
+    system.clear()
+    system |= {
+        **{"name": "spiral", "variables": ["x", "y"], "initial": [list(r) for r in box]},
+        **{"controls": [], "disturbances": [], "shield": None, "unsafe": unsafe},
+        "time": {"derivatives": rates, "period": write_number(h)},
+        "rules": [{"set": {"domain": box, "barrier": -1, "tested": False, "margin": 0}, "then": []}],
+    }
+    system["next"] = predict_period(system, order)
+    period = {"order": order, "enclosure": [], "proposed": None}
+    data["sets"] = [{"scale": [[0, 1], [0, 1]], "covers": [[list(r) for r in box]], "period": period}]
+    return widest > 1.001
+
+
+TIME_LIES: tuple[Lie, ...] = (
+    *(longer_period, longer_period, better_prediction, unsafe_between),
+    *(thin_starts, thin_starts, turned_between, turned_between),
+)
 
 
 # Targets.
@@ -356,7 +407,10 @@ TIME_LIES: tuple[Lie, ...] = (longer_period, longer_period, better_prediction, u
 
 def smaller_target(data: Json, draw: Random) -> bool:
     """Too small for the disturbances, or for the ranking as it is."""
-    centre, factor = data["about"]["centre"], draw.choice((Fraction(1, 4), Fraction(1, 64), Fraction(1, 2**20)))
+    centre, factor = (
+        data["about"]["centre"],
+        draw.choice((Fraction(1, 4), Fraction(1, 64), Fraction(1, 2**20))),
+    )
     size = data["about"]["radius"] * factor
     data["claim"]["target"] = _box_target(_system(data)["variables"], centre, size)
     return True
@@ -365,7 +419,10 @@ def smaller_target(data: Json, draw: Random) -> bool:
 def moved_target(data: Json, draw: Random) -> bool:
     names, about = _system(data)["variables"], data["about"]
     size = about["radius"] * draw.choice((Fraction(1, 8), Fraction(1, 2)))
-    centre = [c + draw.choice((1, -1)) * about["radius"] * draw.choice((Fraction(1, 2), 1, 4)) for c in about["centre"]]
+    centre = [
+        c + draw.choice((1, -1)) * about["radius"] * draw.choice((Fraction(1, 2), 1, 4))
+        for c in about["centre"]
+    ]
     data["claim"]["target"] = _box_target(names, centre, size)
     return True
 
@@ -386,7 +443,9 @@ def inverted_target(data: Json, draw: Random) -> bool:
 
 def no_target(data: Json, draw: Random) -> bool:
     one = ["name", _system(data)["variables"][0]]
-    data["claim"]["target"] = draw.choice((False, ["<", one, one], ["and", data["claim"]["target"], ["<", one, -9]]))
+    data["claim"]["target"] = draw.choice(
+        (False, ["<", one, one], ["and", data["claim"]["target"], ["<", one, -9]])
+    )
     return True
 
 
@@ -408,7 +467,10 @@ def round_target(data: Json, draw: Random) -> bool:
 def _box_target(names: list[str], centre: list[Fraction], size: Fraction) -> Any:
     sides: list[Any] = []
     for name, c in zip(names, centre, strict=True):
-        sides += [["<=", write_number(c - size), ["name", name]], ["<", ["name", name], write_number(c + size)]]
+        sides += [
+            ["<=", write_number(c - size), ["name", name]],
+            ["<", ["name", name], write_number(c + size)],
+        ]
     return ["and", *sides]
 
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from math import factorial
 from random import Random
 from typing import Any
 
 import numpy as np
+
 from benchmarks.forgery.evidence import write_number
 from benchmarks.forgery.finite_systems import Json
 from surefoot.certify.checker.barrier.period import _along
@@ -146,7 +148,9 @@ def linear_base(draw: Random) -> Json:
     """A closed ball, or a box where the map is one of it into itself."""
     count = draw.randint(1, 3)
     matrix, factor = draw_linear(draw, count)
-    centre = [Fraction(draw.randint(-32, 32), 64) if draw.random() < 0.5 else Fraction(0) for _ in range(count)]
+    centre = [
+        Fraction(draw.randint(-32, 32), 64) if draw.random() < 0.5 else Fraction(0) for _ in range(count)
+    ]
     radius = Fraction(draw.randint(48, 128), 64)
     gust = draw.choice((Fraction(0), radius * (1 - factor) / 8))
     following = [plus(row_term(row, centre), write_number(c)) for row, c in zip(matrix, centre, strict=True)]
@@ -158,8 +162,12 @@ def linear_base(draw: Random) -> Json:
     if widest <= Fraction(7, 8) and draw.random() < 0.5:
         domain, barrier, start = box_around(centre, radius), -1, radius
         if draw.random() < 0.4:
-            rows = [["-", ["-", name(i), write_number(centre[i])], write_number(radius)] for i in range(count)]
-            rows += [["-", ["-", write_number(centre[i]), name(i)], write_number(radius)] for i in range(count)]
+            rows = [
+                ["-", ["-", name(i), write_number(centre[i])], write_number(radius)] for i in range(count)
+            ]
+            rows += [
+                ["-", ["-", write_number(centre[i]), name(i)], write_number(radius)] for i in range(count)
+            ]
             domain, barrier = box_around(centre, radius + 1), ["max", *rows]
     else:
         domain = box_around(centre, radius + Fraction(1, 8))
@@ -203,7 +211,7 @@ def cubic_base(draw: Random) -> Json:
 
 
 def controlled_base(draw: Random) -> Json:
-    """x becomes a x + u (+ d) with a > 1; the program says -k x, clipped or not; tested or with a shield too."""
+    """x becomes a x + u (+ d) with a > 1; the program says -k x, clipped or not; perhaps with a shield."""
     a = tenths(draw, 11, 14)
     k = a - tenths(draw, 2, 6)
     radius = Fraction(1)
@@ -238,7 +246,9 @@ def two_rules_base(draw: Random, flow: bool = False) -> Json:
         ["-", ["*", ["+", name(0), "9/8"], ["+", name(0), "9/8"]], "225/64"],  # from -3 to 3/4
         ["-", ["*", ["-", name(0), "9/8"], ["-", name(0), "9/8"]], "225/64"],
     ]
-    rules = [make_rule(box, b, [t], Fraction(1, 1024)) for box, b, t in zip(sets, barriers, terms, strict=True)]
+    rules = [
+        make_rule(box, b, [t], Fraction(1, 1024)) for box, b, t in zip(sets, barriers, terms, strict=True)
+    ]
     if draw.random() < 0.4 and not shield:
         rules[1]["set"] |= {"tested": False, "margin": 0}
     moved = plus(["name", "u"], *([D] if gust else []))
@@ -306,7 +316,9 @@ def draw_target(draw: Random, centre: Sequence[Fraction], size: Fraction) -> Any
 
 
 def flow_base(draw: Random) -> Json:
-    data = draw.choice((decay_flow, oscillator_flow, oscillator_flow, held_flow, held_flow, two_rules_flow))(draw)
+    data = draw.choice((decay_flow, oscillator_flow, oscillator_flow, held_flow, held_flow, two_rules_flow))(
+        draw
+    )
     return draw_parts(data, draw)
 
 
@@ -321,18 +333,20 @@ def in_time(data: Json, draw: Random, derivatives: Sequence[Any], period: Fracti
 
 
 def predict_period(system: Json, order: int) -> list[Any]:
-    """x + h f, and for order 2 the next term for the middle of the disturbances, which is 0."""
+    """x + h f, then the next terms of the series for 0 in the place of the disturbances."""
     h, rates = Fraction(system["time"]["period"]), system["time"]["derivatives"]
     found = [plus(["name", v], times(h, r)) for v, r in zip(system["variables"], rates, strict=True)]
-    if order == 1:
-        return found
-    names = [*system["variables"], *(c[0] for c in system["controls"]), *(d[0] for d in system["disturbances"])]
+    named = [*system["controls"], *system["disturbances"]]
+    names = [*system["variables"], *(entry[0] for entry in named)]
     size = len(names)
-    ring = {n: variable(i, size) for i, n in enumerate(names)}
-    still = ring | {d[0]: Polynomial({}) for d in system["disturbances"]}
-    steady = [of_term(read_term(r), still, size, False) for r in rates]
-    second = [scale(p, h * h / 2) for p in _along(steady, steady)]
-    return [plus(term, *_written(p, names)) for term, p in zip(found, second, strict=True)]
+    still = {n: variable(i, size) for i, n in enumerate(names)}
+    still |= {d[0]: Polynomial({}) for d in system["disturbances"]}
+    series = steady = [of_term(read_term(r), still, size, False) for r in rates]
+    for k in range(2, order + 1):
+        series = _along(series, steady)
+        more = [_written(scale(p, h**k / factorial(k)), names) for p in series]
+        found = [plus(term, *several) for term, several in zip(found, more, strict=True)]
+    return found
 
 
 def _written(p: Polynomial, names: Sequence[str]) -> list[Any]:

@@ -12,6 +12,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+
 from benchmarks.forgery.finite_systems import Json
 from benchmarks.forgery.intervals import Interval, Unsure, evaluate, larger, smaller
 from benchmarks.tampering.executed import (
@@ -108,19 +109,19 @@ def is_refuted(data: Json) -> bool:
     return False
 
 
-def reach_extremes(data: Json) -> dict[str, tuple[float, float]]:
-    """The least and greatest value of each variable in runs."""
+def reach_extremes(data: Json) -> dict[str, tuple[float, float, float, float]]:
+    """The least and greatest value of each variable in runs, twice: there are no times between steps."""
     claim = Claim.read(data)
     assert claim is not None
     rng, system = np.random.default_rng(1), claim.system
     state = draw_starts(system, RUNS, rng)
     count = len(next(iter(state.values())))
-    found = {v: (np.inf, -np.inf) for v in system["variables"]}
+    found = dict.fromkeys(system["variables"], (np.inf, -np.inf))
     for _ in range(12):
         found = {v: (min(a, state[v].min()), max(b, state[v].max())) for v, (a, b) in found.items()}
         controls, _ = decide_controls(claim, state)
         state = move_state(claim, state | controls | draw_gusts(system, count, rng))
-    return {v: (float(a), float(b)) for v, (a, b) in found.items()}
+    return {v: (float(a), float(b), float(a), float(b)) for v, (a, b) in found.items()}
 
 
 # One run in exact numbers.
@@ -168,9 +169,7 @@ def step_exactly(
 
 
 def _move(system: Json, names: State, lift: Callable[[Fraction], Any]) -> State:
-    return {
-        v: evaluate(t, names, lift) for v, t in zip(system["variables"], system["next"], strict=True)
-    }
+    return {v: evaluate(t, names, lift) for v, t in zip(system["variables"], system["next"], strict=True)}
 
 
 def _passes(system: Json, inner: Json, state: State, lift: Callable[[Fraction], Any]) -> bool:
@@ -197,9 +196,7 @@ def most_steps(data: Json) -> int | None:
     if least <= 0:
         return None
     rounds = data["arithmetic"] == "float64"
-    sizes = [
-        max(abs(Fraction(a)), abs(Fraction(b))) for a, b in system["rules"][0]["set"]["domain"]
-    ]
+    sizes = [max(abs(Fraction(a)), abs(Fraction(b))) for a, b in system["rules"][0]["set"]["domain"]]
     total = Fraction(0)
     for monomial, c in _expand(ranking["function"], system["variables"], rounds).items():
         term = abs(c)
@@ -277,7 +274,7 @@ def _bits(values: Floats) -> Any:
 
 
 def _stays_outside(data: Json, start: State, gusts: list[State], bound: int | None) -> bool:
-    """In exact arithmetic: a state comes again, or a box that is mapped into itself, or the steps are counted."""
+    """In exact arithmetic: a state comes again, a box is mapped into itself, or the steps are counted."""
     system, target, blown = data["claim"]["system"], data["claim"]["target"], gusts[0]
     here = {n: Fraction(x) for n, x in start.items()}
     for _ in range(3):

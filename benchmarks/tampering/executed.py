@@ -230,7 +230,7 @@ def false_on_a_grid(claim: Claim) -> bool:
         }
         disturbed = draw_values([tuple(d) for d in system["disturbances"]], len(here), rng)
         ahead = move_state(claim, state | controls | disturbed)
-        left = (value(inner["barrier"], ahead) > 1e-9) | ~is_inside(inner["domain"], ahead, system["variables"])
-        if np.any(left & here):
+        stays = is_inside(inner["domain"], ahead, system["variables"])
+        if np.any(here & ~(stays & (value(inner["barrier"], ahead) <= 1e-9))):
             return True
     return False
