@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from random import Random
 
-from benchmarks.forgery.evidence import FILLERS, give_evidence
+from benchmarks.forgery.evidence import FILLERS, MARGINS, give_evidence
 from benchmarks.forgery.finite_systems import Json
 from benchmarks.forgery.flow_runs import is_refuted_flow
-from benchmarks.forgery.lies import LIES, TARGET_LIES, TIME_LIES, UNSAFE_LIES, Lie
+from benchmarks.forgery.lies import LIES, ROUNDING_LIES, TARGET_LIES, TIME_LIES, UNSAFE_LIES, Lie
 from benchmarks.forgery.polynomial_systems import convergent_base, flow_base, stepped_base
 from benchmarks.forgery.stepped_runs import is_refuted, is_refuted_convergence
 
@@ -24,7 +24,7 @@ LIES_TOLD = 8  # about one base
 
 
 def forge_barriers(draw: Random) -> Iterator[Forged]:
-    return _forge(draw, stepped_base, (*LIES, *UNSAFE_LIES * 2), is_refuted)
+    return _forge(draw, stepped_base, (*LIES, *UNSAFE_LIES * 2, *ROUNDING_LIES), is_refuted)
 
 
 def forge_flows(draw: Random) -> Iterator[Forged]:
@@ -98,16 +98,26 @@ def give_proof(data: Json, proved: Json, draw: Random) -> tuple[str, Json | None
             for entry, new in zip(old["sets"], data["sets"], strict=False):
                 entry["scale"] = new["scale"]
         return "the old proof", old
-    share = draw.choice((Fraction(1), Fraction(1), Fraction(1, 2), Fraction(0)))
-    filler, within = draw.choice(FILLERS), draw.random() < 0.2
-    found = give_evidence(data, share, filler, within)
+    margins, shares = draw_shares(draw)
+    found = give_evidence(data, shares, draw.choice(FILLERS), draw.random() < 0.2)
     if found is None:
         return "", None
     certificate, gaps = found
     if gaps and draw.random() < 0.3:
         drop_something(certificate, draw)
-    margins = {1: "", 0: ", no margins"}.get(int(share * 2) // 2 if share in (0, 1) else 2, ", half margins")
     return ("a new proof" if not gaps else "a proof with gaps") + margins, certificate
+
+
+def draw_shares(draw: Random) -> tuple[str, dict[str, Fraction]]:
+    """All margins, half of them, none, or all but one."""
+    how = draw.random()
+    if how < 0.35:
+        return "", {}
+    if how < 0.45:
+        return ", half margins", dict.fromkeys(MARGINS, Fraction(1, 2))
+    if how < 0.65:
+        return ", no margins", dict.fromkeys(MARGINS, Fraction(0))
+    return ", a margin missing", {draw.choice(MARGINS): Fraction(0)}
 
 
 def drop_something(certificate: Json, draw: Random) -> None:
@@ -119,10 +129,12 @@ def drop_something(certificate: Json, draw: Random) -> None:
     if not places:
         return
     place = draw.choice(places)
-    match draw.randrange(3):
+    match draw.randrange(4):
         case 0:
             del place[draw.randrange(len(place))]
         case 1:
             place.reverse()
+        case 2:
+            del place[1:]
         case _:
             place.clear()

@@ -9,7 +9,7 @@ little, is lied to in this way.
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import product
@@ -48,20 +48,25 @@ from surefoot.solve.sos import prove
 from surefoot.work.budget import Budget
 
 SECONDS = 5.0
+MARGINS = ("room", "step", "barrier", "slack", "drift", "permit")
+NO_SHARES: Mapping[str, Fraction] = {}
 FILLERS = ("nothing", "a matrix that is not positive", "negative weights")
 _ZERO = Fraction(0)
 
 
 @dataclass(slots=True)
 class Work:
-    """`share`: of the margins and slacks that are due; `filler`: in the place of proofs that do not exist;
-    `within`: it is said that no control reaches an end, whether or not that is so."""
+    """`shares`: of what is due of each of MARGINS, else all; `filler`: in the place of proofs that do not
+    exist; `within`: it is said that no control reaches an end, whether or not that is so."""
 
-    share: Fraction = Fraction(1)
+    shares: Mapping[str, Fraction] = field(default_factory=dict)
     filler: str = "nothing"
     within: bool = False
     gaps: int = 0
-    ring: Ring | None = field(default=None)
+    ring: Ring | None = None
+
+    def due(self, what: str, value: Fraction) -> Fraction:
+        return value * self.shares.get(what, 1)
 
     def prove(self, wanted: Polynomial, where: Sequence[Polynomial], products: Sequence[Any]) -> Any:
         size = self.ring.size if self.ring is not None else 0
@@ -77,11 +82,14 @@ def write_number(value: Fraction) -> int | str:
 
 
 def give_evidence(
-    data: Json, share: Fraction = Fraction(1), filler: str = "nothing", within: bool = False
+    data: Json,
+    shares: Mapping[str, Fraction] = NO_SHARES,
+    filler: str = "nothing",
+    within: bool = False,
 ) -> tuple[Json, int] | None:
     """The certificate of this claim, and how many proofs do not exist. None: the claim cannot be read."""
     found = copy.deepcopy(data)
-    work = Work(share, filler, within)
+    work = Work(shares, filler, within)
     try:
         system = read_system(found["claim"]["system"], found["arithmetic"])
         periods = _periods(system, found)
@@ -93,7 +101,7 @@ def give_evidence(
             within = [periods[index][0], *proposed] if periods else []
             rooms.append(_show_set(system, work, rule, entry, within))
         if system.shield is not None:
-            _set_permits(system, found["claim"]["system"]["shield"], rooms, proposed, share)
+            _set_permits(system, found["claim"]["system"]["shield"], rooms, proposed, work)
         if "ranking" in found:
             _show_ranking(system, work, found)
     except (Refused, BadCertificate, ZeroDivisionError, ValueError, KeyError):
@@ -108,12 +116,13 @@ def _show_set(system: System, work: Work, rule: Rule, entry: Json, periods: Sequ
     ring = work.ring
     assert ring is not None
     room, step = sets._needed(system, rule, periods)
-    room = rule.set.margin + (room - rule.set.margin) * work.share
-    step = tuple(e * work.share for e in step)
+    room = rule.set.margin + work.due("room", room - rule.set.margin)
+    step = tuple(work.due("step", e) for e in step)
     if periods:
         drift = max(sets._moved(system, ring, rule, ring.of(row), step) for row in rule.set.rows)
     else:
         drift = shifted(system, rule.set.rows, rule.set.domain, step) if any(step) else _ZERO
+    drift = work.due("barrier", drift)
     margins = {"room": room, "barrier": drift}
     entry["margins"] = {k: write_number(v) for k, v in margins.items()}
     entry["margins"]["step"] = [write_number(e) for e in step]
@@ -137,7 +146,7 @@ def _show_set(system: System, work: Work, rule: Rule, entry: Json, periods: Sequ
     entry["unsafe"] = []
     for case in conjunctions(system.unsafe):
         gaps, needed = sets._gaps(system, ring, rule, case, periods)
-        slacks = [n * work.share for n in needed]
+        slacks = [work.due("slack", n) for n in needed]
         more = [add(gap, constant(slack, ring.size)) for gap, slack in zip(gaps, slacks, strict=True)]
         singles = [(len(inside) + i,) for i in range(len(more))]
         proof = work.prove(constant(-1, ring.size), [*inside, *more], [*own, *singles])
@@ -255,7 +264,7 @@ def _short(value: Fraction) -> Fraction:
 
 
 def _set_permits(
-    system: System, written: list[Json], rooms: Sequence[Fraction], periods: Sequence[Bounds], share: Fraction
+    system: System, written: list[Json], rooms: Sequence[Fraction], periods: Sequence[Bounds], work: Work
 ) -> None:
     """Permits get the least margin and the widest box that the checker takes."""
     hull = [
@@ -277,10 +286,11 @@ def _set_permits(
         state = dict(zip(system.variables, map(Computed, sizes_of(rule.set.domain)), strict=True))
         error = computed(rule.set.barrier, state).error if system.rounded else _ZERO
         margin = room + error + shifted(system, rule.set.rows, rule.set.domain, differs)
-        permit["margin"] = write_number(_above(margin * share) if system.rounded else margin * share)
+        margin, box = work.due("permit", margin), [work.due("permit", e) for e in differs]
+        permit["margin"] = write_number(_above(margin) if system.rounded else margin)
         permit["inside"] = [
-            [write_number(_above(a + e * share)), write_number(-_above(-(b - e * share)))]
-            for (a, b), e in zip(rule.set.domain, differs, strict=True)
+            [write_number(_above(a + e)), write_number(-_above(-(b - e)))]
+            for (a, b), e in zip(rule.set.domain, box, strict=True)
         ]
 
 
@@ -300,6 +310,7 @@ def _show_ranking(system: System, work: Work, data: Json) -> None:
     margins = [Fraction(e) for e in entry["margins"]["step"]]
     drift = shifted(system, [function], rule.set.domain, margins) if any(margins) else _ZERO
     falls = Fraction(ranking["least"])
+    drift = work.due("drift", drift)
     ranking["drift"], ranking["least"], ranking["cases"] = write_number(drift), write_number(falls), []
     inside, own = inside_of(system, ring, rule), _own(rule)
     disturbed = ring.within([n for n, _ in system.disturbances], [r for _, r in system.disturbances])
@@ -315,7 +326,7 @@ def _show_ranking(system: System, work: Work, data: Json) -> None:
             slacks = []
             for left, right in case:
                 errors = [computed(t, state).error for t in (left, right)] if system.rounded else [_ZERO]
-                slacks.append(sum(errors, _ZERO) * work.share)
+                slacks.append(work.due("slack", sum(errors, _ZERO)))
                 gap = subtract(ring.of(right), ring.of(left))
                 products.append((len(where),))
                 where.append(add(gap, constant(slacks[-1], ring.size)))

@@ -25,7 +25,7 @@ from benchmarks.tampering.executed import (
     value,
 )
 
-RUNS, PERIODS, PIECES, SUBSTEPS = 48, 40, 4, 2  # disturbances jump PIECES times in a period
+RUNS, PERIODS, PIECES, SUBSTEPS = 48, 20, 4, 2  # disturbances jump PIECES times in a period
 MARGIN, CLOSE, FAR = 1e-6, 1e-7, 1e4
 
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 BITS = 256
-MOST = 1 << (BITS + 200)
+MOST = 1 << (BITS + 4000)
 
 
 class Unsure(Exception):

@@ -18,6 +18,7 @@ from benchmarks.forgery.finite_systems import Json
 from benchmarks.forgery.flow_runs import reach_flow_extremes
 from benchmarks.forgery.polynomial_systems import predict_period
 from benchmarks.forgery.stepped_runs import reach_extremes
+from benchmarks.tampering.executed import value
 
 Lie = Callable[[Json, Random], bool]
 WHOLE = 2**52  # added and subtracted in float64 it rounds to whole numbers, and changes no polynomial
@@ -276,7 +277,7 @@ def round_dynamics(data: Json, draw: Random) -> bool:
     """The same polynomial, but float64 rounds it to whole numbers (or quarters)."""
     if data["arithmetic"] != "float64":
         return False
-    system, big = _system(data), draw.choice((WHOLE, WHOLE // 4))
+    system, big = _system(data), WHOLE // draw.choice((1, 4, 16))
     terms = system["next"] if "time" not in system else draw.choice(system["rules"])["then"]
     if not terms:
         return False
@@ -308,7 +309,76 @@ LIES: tuple[Lie, ...] = (
     *(exchanged_variables, other_coefficient, larger_disturbance, added_disturbance, other_program),
     *(narrower_limits, exchanged_rules, untested_rule, round_dynamics, other_arithmetic),
 )
-UNSAFE_LIES: tuple[Lie, ...] = (reached_unsafe, nearer_unsafe, band_unsafe, inverted_unsafe, round_unsafe)
+
+
+def edge_unsafe(data: Json, draw: Random) -> bool:
+    """Unsafe begins right beyond the sets: true as long as no margin is missing."""
+    system = _system(data)
+    count = len(system["variables"])
+    index, most = draw.randrange(count), Fraction(-(10**6))
+    for rule in system["rules"]:
+        ends = [np.linspace(float(Fraction(a)), float(Fraction(b)), 65) for a, b in rule["set"]["domain"]]
+        ends[index] = np.linspace(ends[index][0], ends[index][-1], 1281)
+        grid = dict(zip(system["variables"], (g.ravel() for g in np.meshgrid(*ends)), strict=True))
+        inside = np.broadcast_to(value(rule["set"]["barrier"], grid) <= 0, grid["x"].shape)
+        if np.any(inside):
+            most = max(most, Fraction(float(grid[system["variables"][index]][inside].max())))
+    beyond = _short(most + draw.choice((Fraction(1, 500), Fraction(1, 100), Fraction(1, 40))))
+    system["unsafe"] = ["<=", write_number(beyond), ["name", system["variables"][index]]]
+    return True
+
+
+UNSAFE_LIES: tuple[Lie, ...] = (
+    *(reached_unsafe, nearer_unsafe, band_unsafe, inverted_unsafe, round_unsafe),
+    *(edge_unsafe, edge_unsafe),
+)
+
+
+# Rounding that matters: exactly the claim is true, and the proof complete but for margins.
+
+
+def round_outwards(data: Json, draw: Random) -> bool:
+    """The next value is rounded to the first multiple of a power of two outside of the set."""
+    system = _system(data)
+    index = draw.randrange(len(system["variables"]))
+    low, high = (Fraction(e) for e in system["rules"][0]["set"]["domain"][index])
+    size = max(abs(low), abs(high))
+    grain = Fraction(1, 64)
+    while grain <= size:
+        grain *= 2
+    big = write_number(grain * WHOLE)
+    data["arithmetic"] = "float64"
+    system["next"][index] = ["-", ["+", system["next"][index], big], big]
+    one, edge = ["name", system["variables"][index]], (size + grain) / 2
+    system["unsafe"] = ["or", ["<=", write_number(edge), one], ["<=", one, write_number(-edge)]]
+    return True
+
+
+def round_onto_unsafe(data: Json, draw: Random) -> bool:
+    """The condition is computed for multiples of a power of two; the first one outside is unsafe."""
+    system = _system(data)
+    index = draw.randrange(len(system["variables"]))
+    high, grain = Fraction(system["rules"][0]["set"]["domain"][index][1]), Fraction(1, draw.choice((2, 4, 8)))
+    big, edge = write_number(grain * WHOLE), (high // grain + 1) * grain
+    data["arithmetic"] = "float64"
+    rounded = ["-", ["+", ["name", system["variables"][index]], big], big]
+    system["unsafe"] = ["<=", write_number(edge), rounded]
+    return True
+
+
+ROUNDING_LIES: tuple[Lie, ...] = (round_outwards, round_onto_unsafe) * 2
+
+
+def round_program(data: Json, draw: Random) -> bool:
+    """In float64 the program says 0 until it is too late."""
+    system = _system(data)
+    then = system["rules"][0]["then"]
+    if not then:
+        return False
+    data["arithmetic"] = "float64"
+    grain = draw.choice((2, 8, 32))
+    then[0] = ["-", ["+", then[0], grain * WHOLE], grain * WHOLE]
+    return edge_unsafe(data, draw) if draw.random() < 0.7 else True
 
 
 # Continuous time.
@@ -398,7 +468,7 @@ def turned_between(data: Json, draw: Random) -> bool:
 
 TIME_LIES: tuple[Lie, ...] = (
     *(longer_period, longer_period, better_prediction, unsafe_between),
-    *(thin_starts, thin_starts, turned_between, turned_between),
+    *(thin_starts, thin_starts, turned_between, turned_between, round_program),
 )
 
 
@@ -450,17 +520,30 @@ def no_target(data: Json, draw: Random) -> bool:
 
 
 def round_target(data: Json, draw: Random) -> bool:
-    """A condition that float64 computes for whole numbers and a half: never in the middle."""
+    """A condition that float64 computes for multiples of a power of two: never in the middle."""
     if data["arithmetic"] != "float64":
         return False
     names, about = _system(data)["variables"], data["about"]
-    one = ["-", ["+", ["+", ["name", names[0]], "1/2"], WHOLE], WHOLE]
-    size, centre = about["radius"] * Fraction(3, 8), about["centre"][0] + Fraction(1, 2)
-    data["claim"]["target"] = [
-        "and",
-        ["<=", write_number(centre - size), one],
-        ["<=", one, write_number(centre + size)],
-    ]
+    grain = Fraction(1, draw.choice((1, 2, 4)))
+    big, half = write_number(grain * WHOLE), write_number(grain / 2)
+    sides: list[Any] = []
+    for name, centre in zip(names, about["centre"], strict=True):
+        one = ["-", ["+", ["+", ["-", ["name", name], write_number(centre)], half], big], big]
+        sides += [["<=", write_number(grain / 8), one], ["<=", one, write_number(grain * 7 / 8)]]
+    data["claim"]["target"] = ["and", *sides]
+    data["ranking"]["least"] = "1/10000"
+    return True
+
+
+def stuck_by_rounding(data: Json, draw: Random) -> bool:
+    """Next values are rounded so that runs stay near the centre and never come nearer to it."""
+    data["arithmetic"] = "float64"
+    system, about = _system(data), data["about"]
+    grain = Fraction(1, draw.choice((4, 8, 16)))
+    big = write_number(grain * WHOLE)
+    system["next"] = [["-", ["+", t, big], big] for t in system["next"]]
+    data["claim"]["target"] = _box_target(system["variables"], about["centre"], grain * 3 / draw.choice((4, 6)))
+    data["ranking"]["least"] = "1/10000"
     return True
 
 
@@ -506,7 +589,23 @@ def standing_still(data: Json, draw: Random) -> bool:
     return True
 
 
+def escaping_starts(data: Json, draw: Random) -> bool:
+    """A term that hardly matters in the set, and starts far outside of it, where it takes all away."""
+    system = _system(data)
+    for i, (v, ends) in enumerate(zip(system["variables"], system["initial"], strict=True)):
+        cube = ["*", draw.choice(("1/30", "-1/30")), *[["name", v]] * 3]
+        system["next"][i] = ["+", system["next"][i], cube]
+        ends[draw.randrange(2)] = draw.choice((-20, 20)) if i else 20
+        ends.sort(key=Fraction)
+    system.pop("parts", None)
+    if draw.random() < 0.5:
+        small = data["sets"][0]["covers"][0]
+        system["parts"] = [[list(r) for r in small], [[19, 20], *([e[0], e[0]] for e in small[1:])]]
+    return True
+
+
 TARGET_LIES: tuple[Lie, ...] = (
     *(smaller_target, moved_target, half_target, inverted_target, no_target, round_target),
     *(faster_ranking, faster_ranking, resting_ranking, other_ranking, other_ranking, standing_still),
+    *(escaping_starts, stuck_by_rounding, stuck_by_rounding),
 )
