@@ -75,7 +75,7 @@ def _prove_base(data: Json) -> Json | None:
 
 
 def _finished(data: Json) -> Json:
-    return {key: value for key, value in data.items() if key != "about"}
+    return {key: value for key, value in data.items() if key not in ("about", "hint")}
 
 
 def claim_less(proved: Json, draw: Random) -> Json:
@@ -99,11 +99,17 @@ def give_proof(data: Json, proved: Json, draw: Random) -> tuple[str, Json | None
                 entry["scale"] = new["scale"]
         return "the old proof", old
     margins, shares = draw_shares(draw)
-    found = give_evidence(data, shares, draw.choice(FILLERS), draw.random() < 0.2)
+    hint = data.get("hint", {}) if draw.random() < 0.7 else {}
+    if "missing" in hint:
+        margins, shares = ", what matters missing", dict.fromkeys(hint["missing"], Fraction(0))
+    within = hint.get("within", draw.random() < 0.1)
+    found = give_evidence(data, shares, draw.choice(FILLERS), within)
     if found is None:
         return "", None
     certificate, gaps = found
-    if gaps and draw.random() < 0.3:
+    if "first" in hint:
+        keep_first(certificate)
+    elif gaps and draw.random() < 0.3:
         drop_something(certificate, draw)
     return ("a new proof" if not gaps else "a proof with gaps") + margins, certificate
 
@@ -118,6 +124,14 @@ def draw_shares(draw: Random) -> tuple[str, dict[str, Fraction]]:
     if how < 0.65:
         return ", no margins", dict.fromkeys(MARGINS, Fraction(0))
     return ", a margin missing", {draw.choice(MARGINS): Fraction(0)}
+
+
+def keep_first(certificate: Json) -> None:
+    """Of several cases only the first is looked at."""
+    for entry in certificate["sets"]:
+        del entry["unsafe"][1:]
+    for several in certificate.get("ranking", {"cases": []})["cases"]:
+        del several[1:]
 
 
 def drop_something(certificate: Json, draw: Random) -> None:

@@ -379,7 +379,7 @@ def _summand(of: Sequence[int], basis: Sequence[Sequence[int]], gram: Sequence[S
 def fill_gap(wanted: Polynomial, where: Sequence[Polynomial], size: int, how: str) -> Any:
     """Something in the place of a proof that does not exist; the identity holds, but for `nothing`."""
     goal = _symbolic(wanted)
-    if how == "negative weights" and goal.degree == 1:
+    if how == "negative weights" and goal.degree <= 1:
         return _negative_weights(goal, where, size)
     if how == "nothing" or not goal.terms:
         return []
@@ -410,4 +410,7 @@ def _negative_weights(goal: symbolic.Polynomial, where: Sequence[Polynomial], si
             if slope and only == [single] and side.terms[single] * slope < 0:
                 weights[place] = slope / side.terms[single]
                 break
+    if not weights:  # a negative number: the two sides of a range together are a positive one
+        width = sum((_symbolic(side).terms.get((0,) * size, _ZERO) for side in where[:2]), _ZERO)
+        weights = dict.fromkeys((0, 1), goal.terms.get((0,) * size, _ZERO) / width) if width else {}
     return _weights(weights) if weights else []

@@ -192,6 +192,7 @@ def narrower_limits(data: Json, draw: Random) -> bool:
         return False
     factor = draw.choice((Fraction(1, 2), Fraction(1, 8), Fraction(1, 100)))
     controls[0][1:] = [write_number(Fraction(e) * factor) for e in controls[0][1:]]
+    data["hint"] = {"within": True}
     return True
 
 
@@ -235,9 +236,11 @@ def reached_unsafe(data: Json, draw: Random) -> bool:
         term: Any = ["<=", write_number(_short(high - by)), ["name", name]]
     else:
         term = ["<", ["name", name], write_number(_short(low + by))]
-    _system(data)["unsafe"] = draw.choice(
-        (term, ["or", term, _system(data)["unsafe"]], ["not", ["not", term]])
-    )
+    old = _system(data)["unsafe"]
+    if draw.random() < 0.3:
+        _system(data)["unsafe"], data["hint"] = ["or", old, term], {"first": True}
+    else:
+        _system(data)["unsafe"] = draw.choice((term, ["or", term, old], ["not", ["not", term]]))
     return True
 
 
@@ -324,6 +327,7 @@ def edge_unsafe(data: Json, draw: Random) -> bool:
         if np.any(inside):
             most = max(most, Fraction(float(grid[system["variables"][index]][inside].max())))
     beyond = _short(most + draw.choice((Fraction(1, 500), Fraction(1, 100), Fraction(1, 40))))
+    data["hint"] = {"missing": ("permit",)}
     system["unsafe"] = ["<=", write_number(beyond), ["name", system["variables"][index]]]
     return True
 
@@ -351,6 +355,7 @@ def round_outwards(data: Json, draw: Random) -> bool:
     system["next"][index] = ["-", ["+", system["next"][index], big], big]
     one, edge = ["name", system["variables"][index]], (size + grain) / 2
     system["unsafe"] = ["or", ["<=", write_number(edge), one], ["<=", one, write_number(-edge)]]
+    data["hint"] = {"missing": ("step", "barrier")}
     return True
 
 
@@ -363,6 +368,7 @@ def round_onto_unsafe(data: Json, draw: Random) -> bool:
     data["arithmetic"] = "float64"
     rounded = ["-", ["+", ["name", system["variables"][index]], big], big]
     system["unsafe"] = ["<=", write_number(edge), rounded]
+    data["hint"] = {"missing": ("slack",)}
     return True
 
 
@@ -378,7 +384,9 @@ def round_program(data: Json, draw: Random) -> bool:
     data["arithmetic"] = "float64"
     grain = draw.choice((2, 8, 32))
     then[0] = ["-", ["+", then[0], grain * WHOLE], grain * WHOLE]
-    return edge_unsafe(data, draw) if draw.random() < 0.7 else True
+    found = edge_unsafe(data, draw) if draw.random() < 0.7 else True
+    data["hint"] = {"missing": ("step", "barrier")}
+    return found
 
 
 # Continuous time.
@@ -466,9 +474,32 @@ def turned_between(data: Json, draw: Random) -> bool:
     return widest > 1.001
 
 
+def held_too_long(data: Json, draw: Random) -> bool:
+    """A control that is held until it has gone too far; Euler's step, which is `next`, hides it."""
+    system = _system(data)
+    h, grows = Fraction(draw.randint(1, 8), 8), Fraction(draw.randint(12, 17), 20)
+    ratio = (1 + grows + Fraction(draw.randint(4, 8), 10)) / grows  # of the control's gain to the plant's
+    x = ["name", "x"]
+    rate = ["+", ["*", write_number(grows / h), x], ["name", "u"]]
+    inner = {"domain": [[-1, 1]], "barrier": -1, "tested": False, "margin": 0}
+    system.clear()
+    system |= {
+        **{"name": "held", "variables": ["x"], "initial": [["-1/2", "1/2"]], "disturbances": []},
+        **{"controls": [["u", -1000, 1000]], "shield": None},
+        "unsafe": ["or", ["<=", "9/8", x], ["<=", x, "-9/8"]],
+        "time": {"derivatives": [rate], "period": write_number(h)},
+        "rules": [{"set": inner, "then": [["*", write_number(-ratio * grows / h), x]]}],
+    }
+    system["next"] = predict_period(system, 1)
+    period = {"order": 1, "enclosure": [], "proposed": None}
+    data["sets"] = [{"scale": [[0, 1]], "covers": [[["-1/2", "1/2"]]], "period": period}]
+    data["hint"] = {"missing": ("step", "barrier", "slack")}
+    return True
+
+
 TIME_LIES: tuple[Lie, ...] = (
     *(longer_period, longer_period, better_prediction, unsafe_between),
-    *(thin_starts, thin_starts, turned_between, turned_between, round_program),
+    *(thin_starts, thin_starts, turned_between, turned_between, round_program, held_too_long),
 )
 
 
@@ -532,6 +563,7 @@ def round_target(data: Json, draw: Random) -> bool:
         sides += [["<=", write_number(grain / 8), one], ["<=", one, write_number(grain * 7 / 8)]]
     data["claim"]["target"] = ["and", *sides]
     data["ranking"]["least"] = "1/10000"
+    data["hint"] = {"missing": ("slack",)}
     return True
 
 
@@ -539,11 +571,14 @@ def stuck_by_rounding(data: Json, draw: Random) -> bool:
     """Next values are rounded so that runs stay near the centre and never come nearer to it."""
     data["arithmetic"] = "float64"
     system, about = _system(data), data["about"]
-    grain = Fraction(1, draw.choice((4, 8, 16)))
+    grain = Fraction(1, draw.choice((8, 16, 32)))
     big = write_number(grain * WHOLE)
     system["next"] = [["-", ["+", t, big], big] for t in system["next"]]
-    data["claim"]["target"] = _box_target(system["variables"], about["centre"], grain * 3 / draw.choice((4, 6)))
-    data["ranking"]["least"] = "1/10000"
+    data["claim"]["target"] = _box_target(
+        system["variables"], about["centre"], grain * 3 / draw.choice((4, 6))
+    )
+    data["ranking"]["least"] = "1/100000"
+    data["hint"] = {"missing": ("drift",)}
     return True
 
 
@@ -586,6 +621,7 @@ def standing_still(data: Json, draw: Random) -> bool:
     system = _system(data)
     index = draw.randrange(len(system["variables"]))
     system["next"][index] = ["name", system["variables"][index]]
+    data["hint"] = {"first": True}
     return True
 
 

@@ -6,6 +6,7 @@ of domains are multiples of 1/64, so that they are doubles.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from fractions import Fraction
 from math import factorial
@@ -132,7 +133,7 @@ def assemble(
         "surefoot-certificate": 1,
         "arithmetic": arithmetic or draw.choice(("exact", "float64")),
         "claim": {"kind": "barrier", "system": system},
-        "sets": [{"scale": scale_of, "covers": list(b)} for b in boxes],
+        "sets": [{"scale": scale_of, "covers": copy.deepcopy(list(b))} for b in boxes],
     }
 
 
