@@ -15,9 +15,11 @@ from random import Random
 from benchmarks.forgery.evidence import FILLERS, MARGINS, give_evidence
 from benchmarks.forgery.finite_systems import Json
 from benchmarks.forgery.flow_runs import is_refuted_flow
-from benchmarks.forgery.lies import LIES, ROUNDING_LIES, TARGET_LIES, TIME_LIES, UNSAFE_LIES, Lie
+from benchmarks.forgery.lies import LIES, ROUNDING_LIES, UNSAFE_LIES, Lie
 from benchmarks.forgery.polynomial_systems import convergent_base, flow_base, stepped_base
 from benchmarks.forgery.stepped_runs import is_refuted, is_refuted_convergence
+from benchmarks.forgery.target_lies import TARGET_LIES
+from benchmarks.forgery.time_lies import TIME_LIES
 
 Forged = tuple[str, Json, bool | None]
 LIES_TOLD = 8  # about one base

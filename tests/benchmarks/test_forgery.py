@@ -12,9 +12,10 @@ from benchmarks.forgery.__main__ import KINDS, is_accepted
 from benchmarks.forgery.evidence import MARGINS, give_evidence
 from benchmarks.forgery.flow_runs import is_refuted_flow
 from benchmarks.forgery.intervals import Interval, Unsure, evaluate
-from benchmarks.forgery.lies import resting_ranking, turned_between
 from benchmarks.forgery.polynomial_systems import convergent_base, flow_base
 from benchmarks.forgery.stepped_runs import is_refuted, is_refuted_convergence, most_steps
+from benchmarks.forgery.target_lies import resting_ranking
+from benchmarks.forgery.time_lies import turned_between
 
 COUNTS = {
     **{"values": 400, "graphs": 400, "executions": 150, "recurrences": 150},
