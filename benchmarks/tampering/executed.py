@@ -121,54 +121,54 @@ def value(term: Any, names: dict[str, Floats]) -> Any:
     return total
 
 
-def _inside(box: list[Any], state: dict[str, Floats], names: list[str]) -> Any:
+def is_inside(box: list[Any], state: dict[str, Floats], names: list[str]) -> Any:
     found: Any = True
     for name, (low, high) in zip(names, box, strict=True):
         found = found & (state[name] >= float(Fraction(low))) & (state[name] <= float(Fraction(high)))
     return found
 
 
-def _passes(claim: Claim, inner: dict[str, Any], state: dict[str, Floats]) -> Any:
+def passes_test(claim: Claim, inner: dict[str, Any], state: dict[str, Floats]) -> Any:
     if not inner["tested"]:
         return np.ones(len(next(iter(state.values()))), dtype=bool)
     barrier = value(inner["barrier"], state) <= -float(Fraction(inner["margin"]))
-    return _inside(inner["domain"], state, claim.system["variables"]) & barrier
+    return is_inside(inner["domain"], state, claim.system["variables"]) & barrier
 
 
-def _clip(values: Floats, low: Any, high: Any) -> Floats:
+def clip_values(values: Floats, low: Any, high: Any) -> Floats:
     found = values if low is None else np.maximum(values, float(Fraction(low)))
     return found if high is None else np.minimum(found, float(Fraction(high)))
 
 
-def _decided(claim: Claim, state: dict[str, Floats]) -> tuple[dict[str, Floats], Any]:
+def decide_controls(claim: Claim, state: dict[str, Floats]) -> tuple[dict[str, Floats], Any]:
     """The controls of the first rule whose test passes, and where there is one."""
     system, count = claim.system, len(next(iter(state.values())))
     decided = np.zeros(count, dtype=bool)
     controls = {name: np.zeros(count) for name, _, _ in system["controls"]}
     for rule in system["rules"]:
-        here = _passes(claim, rule["set"], state) & ~decided
+        here = passes_test(claim, rule["set"], state) & ~decided
         for (name, low, high), then in zip(system["controls"], rule["then"], strict=True):
-            new = _clip(np.broadcast_to(np.asarray(value(then, state), dtype=float), count), low, high)
+            new = clip_values(np.broadcast_to(np.asarray(value(then, state), dtype=float), count), low, high)
             controls[name] = np.where(here, new, controls[name])
         decided |= here
     return controls, decided
 
 
-def _permitted(claim: Claim, state: dict[str, Floats], proposed: dict[str, Floats]) -> Any:
+def find_permitted(claim: Claim, state: dict[str, Floats], proposed: dict[str, Floats]) -> Any:
     system = claim.system
     middle = {
         n: np.full(len(next(iter(state.values()))), float((Fraction(a) + Fraction(b)) / 2))
         for n, a, b in system["disturbances"]
     }
-    ahead = _moved(claim, state | proposed | middle)
+    ahead = move_state(claim, state | proposed | middle)
     found: Any = np.zeros(len(next(iter(state.values()))), dtype=bool)
     for rule, permit in zip(system["rules"], system["shield"], strict=True):
         low = value(rule["set"]["barrier"], ahead) <= -float(Fraction(permit["margin"]))
-        found |= _inside(permit["inside"], ahead, system["variables"]) & low
+        found |= is_inside(permit["inside"], ahead, system["variables"]) & low
     return found
 
 
-def _moved(claim: Claim, names: dict[str, Floats]) -> dict[str, Floats]:
+def move_state(claim: Claim, names: dict[str, Floats]) -> dict[str, Floats]:
     count = len(next(iter(names.values())))
     return {
         v: np.broadcast_to(np.asarray(value(t, names), dtype=float), count)
@@ -176,7 +176,7 @@ def _moved(claim: Claim, names: dict[str, Floats]) -> dict[str, Floats]:
     }
 
 
-def _drawn(ends: list[tuple[str, Any, Any]], count: int, rng: np.random.Generator) -> dict[str, Floats]:
+def draw_values(ends: list[tuple[str, Any, Any]], count: int, rng: np.random.Generator) -> dict[str, Floats]:
     """At an end, or between them; no double outside of a range."""
     found = {}
     for name, low, high in ends:
@@ -195,20 +195,20 @@ def unsafe_run(claim: Claim) -> bool:
     """Does some run from the starts become unsafe, or come to a state where no rule decides?"""
     rng, system = np.random.default_rng(0), claim.system
     for part in claim.starts:
-        state = _drawn([(v, *r) for v, r in zip(system["variables"], part, strict=True)], RUNS, rng)
+        state = draw_values([(v, *r) for v, r in zip(system["variables"], part, strict=True)], RUNS, rng)
         for _ in range(STEPS):
             if np.any(value(system["unsafe"], state)):
                 return True
             with np.errstate(all="ignore"):
-                controls, decided = _decided(claim, state)
+                controls, decided = decide_controls(claim, state)
                 if not np.all(decided):
                     return True
                 if system["shield"] is not None:
-                    proposed = _drawn([tuple(c) for c in system["controls"]], RUNS, rng)
-                    allowed = _permitted(claim, state, proposed)
+                    proposed = draw_values([tuple(c) for c in system["controls"]], RUNS, rng)
+                    allowed = find_permitted(claim, state, proposed)
                     controls = {n: np.where(allowed, proposed[n], c) for n, c in controls.items()}
-                disturbed = _drawn([tuple(d) for d in system["disturbances"]], RUNS, rng)
-                state = _moved(claim, state | controls | disturbed)
+                disturbed = draw_values([tuple(d) for d in system["disturbances"]], RUNS, rng)
+                state = move_state(claim, state | controls | disturbed)
             if not all(np.all(np.isfinite(x)) for x in state.values()):
                 return True
     return False
@@ -220,17 +220,17 @@ def false_on_a_grid(claim: Claim) -> bool:
     for rule in system["rules"]:
         inner = rule["set"]
         box = [(v, *r) for v, r in zip(system["variables"], inner["domain"], strict=True)]
-        state = _drawn(box, GRID * GRID, rng)
+        state = draw_values(box, GRID * GRID, rng)
         here = value(inner["barrier"], state) <= 0
         if np.any(value(system["unsafe"], state) & here):
             return True
         controls = {
-            n: _clip(np.broadcast_to(np.asarray(value(t, state), dtype=float), len(here)), a, b)
+            n: clip_values(np.broadcast_to(np.asarray(value(t, state), dtype=float), len(here)), a, b)
             for (n, a, b), t in zip(system["controls"], rule["then"], strict=True)
         }
-        disturbed = _drawn([tuple(d) for d in system["disturbances"]], len(here), rng)
-        ahead = _moved(claim, state | controls | disturbed)
-        left = (value(inner["barrier"], ahead) > 1e-9) | ~_inside(inner["domain"], ahead, system["variables"])
-        if np.any(left & here):
+        disturbed = draw_values([tuple(d) for d in system["disturbances"]], len(here), rng)
+        ahead = move_state(claim, state | controls | disturbed)
+        stays = is_inside(inner["domain"], ahead, system["variables"])
+        if np.any(here & ~(stays & (value(inner["barrier"], ahead) <= 1e-9))):
             return True
     return False
