@@ -49,6 +49,22 @@ class Mortal(Shuffled):
         return found
 
 
+class OneIsSlow(Shuffled):
+    """One worker keeps its first batch until the others have looked for work so many times."""
+
+    def __init__(self, size: int, looks: int) -> None:
+        super().__init__(size, 0)
+        self.looks = looks
+
+    def answers(self, seconds: float) -> Answers:
+        self.looks -= 1
+        slow = self._asked[:1] if self.looks > 0 else []
+        self._asked = self._asked[len(slow) :]
+        found = super().answers(seconds) if self._asked else []
+        self._asked = [*slow, *self._asked]
+        return found
+
+
 def cells() -> list[Cell]:
     return [Cell(start, QUESTION, QUESTION.begin()) for start in range(3)]
 
@@ -89,6 +105,17 @@ def test_killed_again_and_again(seed: int, tmp_path: Path) -> None:
     assert len(keys) == len(set(keys))  # nothing is made twice
     needed = sum(cell.runs for cell in whole)
     assert recorded <= needed * 1.5 + 3 * size * 64, (recorded, needed)
+
+
+@pytest.mark.parametrize("size", [2, 4])
+def test_nobody_works_ahead_without_end(size: int, tmp_path: Path) -> None:
+    """While a batch is waited for, further ones are made only up to a part of what there is."""
+    found = attempt(tmp_path, OneIsSlow(size, 3000))
+    assert told(found) == told(uninterrupted())
+    with RunDirectory(tmp_path, NAME, resume=True) as directory:
+        recorded = sum(len(record.arrays[0]) for record in directory.records)
+    needed = sum(cell.runs for cell in found)
+    assert recorded <= needed * 1.5 + 3 * size * 128, (recorded, needed)
 
 
 def test_batches_that_overlap_are_cut(tmp_path: Path) -> None:

@@ -30,6 +30,7 @@ from surefoot.work.crew import Crew
 from surefoot.work.run_directory import NotRecorded, Record, RunDirectory
 
 _BATCH_SECONDS = 0.25
+_AHEAD = 64  # runs for each worker, and a quarter of what there is: made before they are surely needed
 _LOOK_UP = 0.2  # seconds
 _FEW = 64  # runs that are tried after a single one was fast
 _MOST = 1 << 18  # runs in a batch
@@ -157,8 +158,9 @@ class Experiment:
         first, _ = cell.next_gap()
         needed = cell.question.ahead(cell.state) - (first - cell.runs)
         some = 16 + cell.runs // 20
-        if needed <= 0:
-            return min(some, pace.limit) if spare else 0
+        if needed <= 0:  # others may wait long for somebody's batch: not without end ahead of it
+            near = -needed < cell.runs // 4 + _AHEAD * self.crew.size
+            return min(some, pace.limit) if spare and near else 0
         each = -(-needed // self.crew.size)
         return min(max(each, some), pace.limit)
 
