@@ -26,6 +26,7 @@ class Node:
     choices: list[list[Branch]] = field(default_factory=list)
     trouble: str = ""  # something is undefined here, or a step leaves a range
     ties: bool = False
+    beside: set[int] = field(default_factory=set)  # where a run may go though another outcome has no meaning
 
     def successors(self) -> set[int]:
         return {node for choice in self.choices for _, node, _ in choice}
@@ -127,6 +128,7 @@ def expand(meaning: Meaning, node: Node, step: Step, place) -> None:  # type: ig
             landings = meaning.land(node.state, step, node.names | chosen)
         except UndefinedError as error:
             node.trouble = str(error)
+            node.beside |= {n for landing in error.beside for _, n in place(landing.state)}
             continue
         node.choices.append(
             [

@@ -223,8 +223,11 @@ class Meaning:
                 yield chosen
 
     def land(self, state: State, step: Step, names: Names) -> list[Landing]:
-        """The outcomes of positive probability; `names` has the chosen values and controls in it."""
-        landings = []
+        """The outcomes of positive probability; `names` has the chosen values and controls in it.
+
+        Where one of them has no meaning the others are in the error: a run may take them all the same.
+        """
+        landings, failure = [], None
         for joint in itertools.product(*(e.outcomes for e in step.edges)):
             probability = Fraction(1)
             for outcome in joint:
@@ -233,7 +236,13 @@ class Meaning:
                     raise EscapeError("a probability outside of [0, 1]")
                 probability *= p
             if probability > 0:
-                landings.append(self.follow(state, step, joint, names, probability))
+                try:
+                    landings.append(self.follow(state, step, joint, names, probability))
+                except UndefinedError as error:
+                    failure = error
+        if failure is not None:
+            failure.beside = tuple(landings)
+            raise failure
         if sum(x.probability for x in landings) != 1:
             raise EscapeError("probabilities that do not sum to 1")
         return landings

@@ -15,6 +15,8 @@ Value = Any
 class UndefinedError(Exception):
     """A term has no value here: a division by zero, an index outside of an array."""
 
+    beside: tuple[Any, ...] = ()  # what has a meaning all the same
+
 
 def number(value: Value) -> Value:
     """Whole numbers as `int`, all others as `Fraction`."""

@@ -35,7 +35,10 @@ def object_to(meaning: Meaning, graph: Graph, question: AboutRuns, trace: dict[s
     possible = [{n for _, n in graph.places[states[0]]}]
     for before, after in pairwise(states):
         reached = {
-            m for n in possible[-1] for m in graph.nodes[n].successors() if graph.nodes[m].state == after
+            m
+            for n in possible[-1]
+            for m in graph.nodes[n].successors() | graph.nodes[n].beside
+            if graph.nodes[m].state == after
         }
         if not reached:
             return f"there is no step from {before} to {after}"
