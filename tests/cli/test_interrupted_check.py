@@ -11,6 +11,7 @@ from tests.cli.test_predicates import counter as counter
 
 from surefoot.cli import graph_file, output
 from surefoot.cli.commands import check as check_command
+from surefoot.work.alarm import Alarm, Late
 
 
 def interrupt(*_: object, **__: object) -> object:
@@ -71,3 +72,21 @@ def test_large_graphs_are_left_out_after_an_interrupt(
     assert graph.exists()
     assert (json.loads(result.read_text())["verdict"].get("artifact") is None) == (most == 0)
     assert ("is left out; --graph writes it" in out) == (most == 0)
+
+
+def test_a_result_that_was_cut_off_while_reading_can_be_read(
+    toy: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The command ended by its alarm before there was a problem; `certify` takes what it wrote."""
+
+    def late(*_: object, **__: object) -> None:
+        raise Late(Alarm(0.0))
+
+    monkeypatch.setattr(check_command, "load_model", late)
+    result = toy.with_name("r.json")
+    code, out, err = command("check", toy, "--json", result)
+    assert code == 3, err
+    assert out.startswith("unknown (timeout)")
+    code, out, _ = command("certify", result)
+    assert code == 3
+    assert "carries no evidence" in out

@@ -122,8 +122,12 @@ def _say_late(arguments: list[str]) -> None:
         return
     from surefoot.cli.output import write_facts
 
-    verdict = {"kind": "unknown", "reason": "timeout", "detail": told}
-    write_facts(wanted[-1], lambda: {"schema": 1, "verdict": verdict, "certified": False}, quiet=True)
+    nothing = {"problem": "", "engine": "", "arithmetic": "", "seed": 0, "versions": {}, "inputs": {}}
+    nothing |= {"seconds": 0.0, "timings": {}, "notes": [], "source": {}}
+    verdict = {"kind": "unknown", "reason": "timeout", "detail": told, "holds_up_to": None}
+    verdict["uncertified_by"] = ""
+    result = {"schema": 1, "verdict": verdict, "certified": False, **nothing}
+    write_facts(wanted[-1], lambda: result, quiet=True)
     if wanted[-1] != "-":
         say(f"unknown (timeout): {told}")
 
