@@ -143,7 +143,7 @@ CASES = (
     Case("certify", "certify FOLDER/result.json"),
     Case("export", "export FOLDER/long.toml FOLDER/out.jani"),
     Case("inspect", "inspect FOLDER/net.onnx"),
-    Case("engines", "engines HARD"),
+    Case("engines", "engines FOLDER/long.toml"),
     Case("doctor", "doctor"),
     Case("demo", "demo"),
     Case("estimate", "estimate FOLDER/log.csv --variables x --controls u"),
