@@ -204,6 +204,8 @@ def test_checkpoints_beside_their_learning_curve(drawn: Drawn, tmp_path: Path, c
         (("--property", "arrives", "--sweep", "slip=1:0:1"), "contains no value"),
         (("--property", "arrives", "--sweep", "slip=0:1:0.0001"), "too many"),
         (("--property", "arrives", "--sweep", "slipp=0,1"), "slipp"),
+        (("--property", "arrives", "--sweep", "slip=0,1", "--const", "slip=0.2"), "`slip` is given twice"),
+        (("--property", "arrives", "--sweep", "slip=0,1", "--sweep", "slip=0.2"), "`slip` is given twice"),
         (("--property", "arrives", "--range", "1:0"), "is not LOW:HIGH"),
         (("--property", "arrives", "--threshold", "0.1"), "is no threshold"),
         (("--property", "arrives", "--critical", "a.json"), "one problem and a threshold"),

@@ -39,6 +39,7 @@ SAFE, LIKELY, PAID = (("--property", name) for name in ("safe", "likely", "paid"
 CHECKED: list[tuple[tuple[str, ...], str]] = [
     ((*SAFE, "--eps", "0.1"), "--eps: it has no effect on `safe`"),
     (("--eps", "0.1"), "--eps: it has no effect on `safe`"),
+    ((*SAFE, "--const", "N=9", "--const", "N=10"), "--const: `N` is given twice"),
     ((*SAFE, "--delta", "0.1"), "--delta: it has no effect on `safe`"),
     ((*SAFE, "--max-steps", "10"), "--max-steps: it has no effect on `safe`"),
     ((*SAFE, "--workers", "2"), "--workers: it has no effect on `safe`"),

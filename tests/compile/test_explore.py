@@ -229,3 +229,31 @@ def test_the_size_is_told() -> None:
     explore(asked(counting(Edge())), labels={}, budget=Budget(progress=told.append))
     assert told[-1].startswith("1 states, ")
     assert told[-1].endswith(" bytes each (interpreter)")
+
+
+def test_a_state_with_very_many_choices_is_not_expanded_beyond_a_limit() -> None:
+    def asked(most: int, assuming: Term = TRUE) -> Problem:
+        edge = Edge(
+            chosen=(Choice("w", Int(0, most)),),
+            assuming=assuming,
+            outcomes=(Outcome(updates=(Update(N, Var("w")),)),),
+        )
+        idle = Edge(guard=N > 0)
+        world = Environment(
+            "wide", (Variable("n", Int(0, most)),), equal(N, 0), (Component("m", (idle, edge)),)
+        )
+        return Problem("wide", world, None, Never(FALSE))
+
+    found = explore(asked(10**12), labels={"five": equal(N, 5)}, max_states=1000)
+    assert found.why_cut == "the limit of 1000 states"
+    assert found.markov.states < 100_000
+    assert found.markov.cut.all()  # the first state too: what else it may lead to is not known
+    assert len(found.markov.targets) == 0
+    assert np.flatnonzero(found.markov.labels["five"]).tolist() == [5]
+    late = explore(asked(10**12), labels={}, budget=Budget(0.5))
+    assert late.why_cut
+    assert late.markov.cut.all()
+    whole = explore(asked(40_000, Var("w") % 2 < N + 1), labels={}, until=N > 0)
+    assert whole.why_cut == ""
+    assert whole.markov.states == 20_001
+    assert len(whole.markov.targets) == 20_001

@@ -5,9 +5,10 @@ import pytest
 from tests.solve.examples import RELU, hard_query, real, relu
 
 from surefoot.errors import Unsupported
+from surefoot.problem.environment import Int
 from surefoot.problem.network import dense
 from surefoot.problem.term import Apply, Const, Op, Var, equal, ite
-from surefoot.query.query import NetworkCall, Query, Sat, Undecided, Unsat, Why
+from surefoot.query.query import NetworkCall, Quantity, Query, Sat, Undecided, Unsat, Why
 from surefoot.query.satisfies import satisfies
 from surefoot.solve.milp import Milp
 from surefoot.solve.milp.solver import decide
@@ -125,3 +126,17 @@ def test_infeasible_needs_a_second_opinion() -> None:
     answer = decide(query, seed=0, seconds=20)
     assert isinstance(answer, Sat)
     assert satisfies(query, answer.assignment) is None
+
+
+@pytest.mark.parametrize("scale", [10**8, 10**9 - 1, 10**9, 10**9 + 1, 10**12])
+@pytest.mark.parametrize("value", [0, 7, 10**6])
+def test_what_highs_drops_makes_nothing_infeasible(scale: int, value: int) -> None:
+    """An entry of 1e-9 exactly is dropped too."""
+    network = dense([([[1.0], [-1.0]], [0.0, 0.0])])
+    call = NetworkCall(network, (Var("x") / scale,), ("up", "down"))
+    quantities = (Quantity("x", Int(0, scale)), real("up"), real("down"))
+    query = Query(quantities, (equal(Var("x"), value),), (call,))
+    answer = decide(query, seed=0, seconds=10)
+    assert isinstance(answer, Sat | Undecided)
+    if isinstance(answer, Sat):
+        assert satisfies(query, answer.assignment) is None

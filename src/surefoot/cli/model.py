@@ -279,8 +279,13 @@ def _wiring(settings: Mapping[str, Any], read: list[Path]) -> Wiring | Rewiring 
 
 
 def given_constants(texts: tuple[str, ...]) -> dict[str, str]:
-    """What `--const N=16` says, by name; the last one counts."""
-    return dict(_constant(text) for text in texts)
+    """What `--const N=16` says, by name."""
+    given: dict[str, str] = {}
+    for name, value in map(_constant, texts):
+        if name in given:
+            raise InvalidProblem(f"`{name}` is given twice", fix="keep one of them", where="--const")
+        given[name] = value
+    return given
 
 
 def _constant(text: str) -> tuple[str, str]:

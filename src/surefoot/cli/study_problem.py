@@ -73,6 +73,8 @@ def _parameters(build: Any, constants: tuple[str, ...], model: str) -> Mapping[s
         if not equals or name not in known:
             fix = did_you_mean(name, known)
             raise InvalidProblem(f"`{model}` has no parameter `{name}`", fix=fix, where="--const")
+        if name in given:
+            raise InvalidProblem(f"`{name}` is given twice", fix="keep one of them", where="--const")
         term = parse_term(value)
         if not isinstance(term, Const) or isinstance(term.value, bool):
             raise InvalidProblem(f"`{value}` is not a number", where="--const")

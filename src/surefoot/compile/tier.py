@@ -55,15 +55,17 @@ def _explored(tier: Tier, limits: Limits, asked: _Asked) -> Explored:
     if tier == "auto":
         most = _FEW if limits.max_states is None else min(_FEW, limits.max_states)
         few = Interpreter(*asked).run(replace(limits, max_states=most))
-        if few.why_cut == "" or limits.exceeded(few.markov.states, 0):
+        if few.why_cut == "":
             return few
+        if why := limits.exceeded(few.markov.states, 0):  # the limit that was asked for
+            return replace(few, why_cut=why)
     elif tier == "interpreter":
         return Interpreter(*asked).run(limits)
     try:
         return Compiled(*asked, cache_folder()).run(limits)
-    except Objection as why:
+    except Objection as refusal:
         if tier == "llvm":
-            raise Unsupported(f"this is not compiled: {why}", fix="use the interpreter") from None
+            raise Unsupported(f"this is not compiled: {refusal}", fix="use the interpreter") from None
     except GaveUp as where:
         if where.row is not None and asked[0].policy is None:
             Interpreter(*asked).explain(where.row)

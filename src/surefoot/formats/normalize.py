@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.errors import InvalidProblem, Unsupported
+from surefoot.errors import InvalidProblem, Unsupported, did_you_mean
 from surefoot.formats.inert.arrays import ARRAY_SYMBOLS, float_array
 from surefoot.formats.inert.file import read_bytes
 from surefoot.formats.inert.opcodes import Record, Value, read_pickle
@@ -39,6 +39,7 @@ _WRAPPER = "stable_baselines3.common.vec_env.vec_normalize.VecNormalize"
 _PREFIXES = ("stable_baselines3.common.", "gymnasium.spaces.", "gym.spaces.", "numpy.random.")
 _SYMBOLS = ARRAY_SYMBOLS | {"collections.OrderedDict", "collections.deque"}
 _FIX = 'write them as JSON: {"mean": […], "variance": […], "epsilon": 1e-8, "clip": 10}'
+_KEYS = ("mean", "variance", "epsilon", "clip")
 _LARGEST = float(np.finfo(np.float32).max)
 
 
@@ -130,9 +131,15 @@ def clip_nodes(source: int, low: NDArray[np.float32], high: NDArray[np.float32])
 
 def _from_json(data: bytes, where: str) -> Normalization:
     try:
-        fields = json.loads(data)
+        pairs = json.loads(data, object_pairs_hook=list)
     except (ValueError, RecursionError) as problem:
         raise InvalidProblem("the statistics are not JSON", fix=_FIX, where=where) from problem
+    fields = dict(pairs)
+    if unknown := [name for name in fields if name not in _KEYS]:
+        fix = did_you_mean(unknown[0], _KEYS)
+        raise InvalidProblem(f"unknown key `{unknown[0][:80]}`", fix=fix, where=where)
+    if len(fields) < len(pairs):
+        raise InvalidProblem("a key is given twice", fix="keep one of them", where=where)
     missing = [name for name in ("mean", "variance") if name not in fields]
     if missing:
         raise InvalidProblem(f"the statistics have no `{missing[0]}`", fix=_FIX, where=where)

@@ -14,13 +14,23 @@ from tests.laws.finite_systems import problems
 from surefoot.cli import run
 from surefoot.engines.explicit import Explicit
 from surefoot.engines.explicit.influence import notes_on_influence
-from surefoot.problem.environment import Component, Edge, Environment, Int, Outcome, Update, Variable
+from surefoot.problem.environment import (
+    Choice,
+    Component,
+    Edge,
+    Environment,
+    Int,
+    Outcome,
+    Update,
+    Variable,
+)
 from surefoot.problem.policy import Branch, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, NeverBefore, Probability
 from surefoot.problem.property import Path as Formula
 from surefoot.problem.term import TRUE, Const, Term, Var, conjunction, equal, ite
 from surefoot.run import verify
+from surefoot.verdict.verdict import Violated
 from surefoot.work.budget import Budget
 
 X, Y = Var("x"), Var("y")
@@ -124,3 +134,21 @@ def test_notes_stand_in_text_json_and_page(tmp_path: Path, capsys: pytest.Captur
     assert words in capsys.readouterr().out
     assert any(words in note for note in json.loads(stored.read_text("utf-8"))["notes"])
     assert words in page.read_text("utf-8")
+
+
+@pytest.mark.parametrize("assuming", [TRUE, Var("w") < 0])
+def test_no_answer_is_lost_to_a_note(assuming: Term) -> None:
+    wide = Edge(
+        action="b",
+        chosen=(Choice("w", Int(0, 10**9)),),
+        assuming=assuming,
+        outcomes=(Outcome(updates=(Update(X, Var("w")),)),),
+    )
+    short = Edge(action="a", outcomes=(Outcome(updates=(Update(X, Const(1)),)),))
+    world = Environment(
+        "wide", (Variable("x", Int(0, 10**9)),), equal(X, 0), (Component("m", (short, wide)),)
+    )
+    problem = Problem("wide", world, ProgramPolicy((Branch(TRUE, "a"),), ("a", "b")), Never(equal(X, 1)))
+    budget = Budget(30)
+    assert isinstance(verify(problem, "bmc", budget).verdict, Violated)
+    assert budget.elapsed() < 25  # of which five are for notes

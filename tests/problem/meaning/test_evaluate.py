@@ -180,6 +180,13 @@ def test_elementary_functions_agree_with_the_library_to_a_few_ulps(op: Op) -> No
         assert evaluate(apply(op, Var("x")), {"x": Fraction(x)}) == Fraction(computed)
 
 
+@pytest.mark.parametrize("op", [Op.SIN, Op.TAN, Op.ASIN, Op.ATAN, Op.TANH], ids=lambda op: op.value)
+def test_elementary_functions_of_tiny_numbers_are_those_numbers(op: Op) -> None:
+    for x in (1e-9, 1e-29, 1e-31, -1e-55, 1e-110, -1e-300, 5e-324):
+        assert evaluate(apply(op, Var("x")), {"x": x}, Arithmetic.FLOAT64) == x
+        assert evaluate(apply(op, Var("x")), {"x": Fraction(x)}) == Fraction(x)
+
+
 def test_elementary_functions_beyond_the_first_turn() -> None:
     assert evaluate(apply(Op.SIN, 100), {}, Arithmetic.FLOAT64) == pytest.approx(math.sin(100), abs=1e-15)
     assert evaluate(apply(Op.COS, -100), {}, Arithmetic.FLOAT64) == pytest.approx(math.cos(100), abs=1e-15)

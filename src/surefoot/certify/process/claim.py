@@ -12,7 +12,10 @@ from surefoot.certify.checker.number import BadCertificate, ratio
 from surefoot.certify.execution.terms import exact
 from surefoot.certify.process.canonical import canonical, tree
 from surefoot.errors import Unsupported
+from surefoot.problem.environment import Environment
+from surefoot.problem.names import location_key
 from surefoot.problem.problem import Problem
+from surefoot.problem.semantics import State
 from surefoot.verdict.verdict import Certificate, ClosedSet, Exact, PerStart
 
 DIGITS = 3000  # a claim with longer numbers is made a little wider
@@ -27,19 +30,34 @@ def about_values(
     if found is None:
         return None
     low: Any
+    starts: dict[str, Any] = {}
     if isinstance(verdict, Exact):
         low, high = _end(verdict.low, up=False), _end(verdict.high, up=True)
     else:
         parts = [v for _, v in verdict.table if isinstance(v, Exact)]
         low, high = [[_end(p.low, up=False), _end(p.high, up=True)] for p in parts], None
+        starts = {"starts": [_write_start(problem.environment, state) for state, _ in verdict.table]}
     written = canonical(problem, inputs)
     content: Mapping[str, Any] = {
         "surefoot-certificate": 1,
-        "claim": {"kind": "process", "problem": written, "low": low, "high": high},
+        "claim": {"kind": "process", "problem": written, "low": low, "high": high, **starts},
         "arithmetic": "reference" if _decides(written) else "exact",
         "values": found.content["values"],
     }
     return Certificate("process", content)
+
+
+def _write_start(environment: Environment, state: State) -> list[Any]:
+    """The values of the variables in order, then the places of components that have several."""
+    several = [location_key(c.name) for c in environment.components if len(c.locations) > 1]
+    names = [*(v.name for v in environment.variables), *several]
+    return [_write_value(state[name]) for name in names] if set(names) == set(state) else []
+
+
+def _write_value(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_write_value(v) for v in value]
+    return value if isinstance(value, bool) else exact(value)
 
 
 def about_graph(
@@ -107,7 +125,8 @@ def is_about_values(verdict: Exact | PerStart, problem: Problem, inputs: Mapping
     if not isinstance(claim, dict) or claim.get("problem") != meant["problem"]:
         return False
     if isinstance(verdict, PerStart):
-        return bool(claim.get("low") == meant["low"] and claim.get("high") is None)
+        same = all(json.dumps(claim.get(key)) == json.dumps(meant[key]) for key in ("low", "starts"))
+        return same and claim.get("high") is None
     return _is_within(claim.get("low"), claim.get("high"), verdict)
 
 

@@ -23,7 +23,7 @@ from surefoot.cli.stored_json import read_json
 from surefoot.cli.unused import refuse_given
 from surefoot.errors import InvalidProblem
 from surefoot.formats.barrier_file import is_foreign
-from surefoot.formats.result_json import StoredResult, base_of, from_json
+from surefoot.formats.result_json import StoredResult, annotate, base_of, from_json
 from surefoot.problem.problem import Problem
 from surefoot.problem.show import show_property
 from surefoot.run import arithmetic_of, in_reals_only
@@ -316,7 +316,14 @@ def refutation(stored: StoredResult, loaded: Loaded, verdict: Violated) -> str |
         return f"the files describe problem `{problem.name}`"
     executed, _ = discretise(problem)
     shown = unrefuted(executed, verdict, loaded.inputs, lambda c: accepted(c, Path()))
-    return shown or misquoted(stored, problem)
+    return shown or compare_decisions(stored, problem, verdict) or misquoted(stored, problem)
+
+
+def compare_decisions(stored: StoredResult, problem: Problem, verdict: Violated) -> str | None:
+    """Why what the file says of the policy in each state is not what it sees and decides there."""
+    if stored.annotations in ((), annotate(problem, verdict.trace)):
+        return None
+    return "the policy sees or decides something else in the states of the trace than the result says"
 
 
 def read_results(data: object, path: Path) -> list[StoredResult]:

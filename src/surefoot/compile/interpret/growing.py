@@ -35,6 +35,13 @@ class Growing:
         self.transition.append(transition)
         self.chosen.append(chosen)
 
+    def drop_choices(self) -> None:
+        """Forget those of the current state."""
+        choices = self.choices[-1]
+        del self.outcomes[choices + 1 :], self.transition[choices:], self.chosen[choices:]
+        for column in (self.targets, self.weights, *self.rewards):
+            del column[self.outcomes[-1] :]
+
     def end_state(self) -> None:
         self.choices.append(len(self.outcomes) - 1)
 

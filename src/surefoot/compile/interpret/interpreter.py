@@ -10,7 +10,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from itertools import product
+from itertools import islice, product
 from sys import getsizeof
 from time import perf_counter
 from typing import Any
@@ -37,6 +37,7 @@ from surefoot.query.markov import Markov
 _CHUNK = 1024
 _FEWER = 64  # where each state may take long
 _MOST_WAYS = 4096  # in which an environment may react to the draws of a policy
+_LOOK = 1 << 14  # choices of one state after which the limits are looked at again
 
 
 class Interpreter:
@@ -184,8 +185,11 @@ class Interpreter:
             if limits.full(len(self.seen.rows)):
                 self._forget(i, chunk.stop)
                 return i
-            if i not in self.halted and not self.final[i]:
-                self._state(i, plans, decided, row)
+            live = i not in self.halted and not self.final[i]
+            if live and not self._state(i, plans, decided, row, limits):
+                self.growing.drop_choices()
+                self._forget(i, chunk.stop)
+                return i
             self.growing.end_state()
         return chunk.stop
 
@@ -196,12 +200,15 @@ class Interpreter:
         for numbers in self.quantities.values():
             del numbers[start:stop]
 
-    def _state(self, number: int, plans: tuple[Plan, ...], made: Made | None, row: Row) -> None:
+    def _state(
+        self, number: int, plans: tuple[Plan, ...], made: Made | None, row: Row, limits: Limits
+    ) -> bool:
+        """Add the choices of a state; false if there are so many that a limit was reached before the end."""
         self.known = len(self.seen.rows)
         actions = {} if made is None else made.decision.actions
         if len(actions) > 1:
             self._drawn(number, plans, actions, row)
-            return
+            return True
         before, possible = len(self.growing.transition), False
         for plan in plans:
             if plan.action is not None and plan.action not in actions:
@@ -210,7 +217,11 @@ class Interpreter:
             for extended in self.steps.choices(plan, row):
                 reached = [(w, self._number(s), r) for w, s, r in self.steps.outcomes(plan, extended)]
                 self.growing.choice(reached, self._transition(plan), self._chosen(plan, extended))
+                many = len(self.growing.transition) - before
+                if many % _LOOK == 0 and (limits.full(len(self.seen.rows)) or limits.budget.spent()):
+                    return False
         self.blocked[number] = possible and len(self.growing.transition) == before
+        return True
 
     def _number(self, row: Row) -> int:
         if self.ahead is None or self.seen.numbers.get(row, self.known) < self.known:
@@ -228,7 +239,7 @@ class Interpreter:
         for action in actions:
             some = [p for p in plans if p.action is None or p.action == action]
             options: list[tuple[Plan, Row] | None] = [
-                (p, x) for p in some for x in self.steps.choices(p, row)
+                (p, x) for p in some for x in islice(self.steps.choices(p, row), _MOST_WAYS + 1)
             ]
             self.blocked[number] |= bool(some) and not options
             ways.append(options if some else [None])
@@ -236,7 +247,9 @@ class Interpreter:
         for options in ways:
             count *= len(options)
         if count > _MOST_WAYS:
-            raise Unsupported(f"the environment may react to the policy's draws in {count} ways")
+            raise Unsupported(
+                f"the environment may react to the policy's draws in more than {_MOST_WAYS} ways"
+            )
         memory: dict[tuple[int, Row], list[Reached]] = {}
         for way in product(*ways):
             self._drawn_choice(number, way, [Fraction(s) / total for s in actions.values()], row, memory)

@@ -7,7 +7,7 @@ worked out (product of the outcomes, order of the updates) when it first occurs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
@@ -178,7 +178,7 @@ class Steps:
         if not plan.chosen:
             rows: Iterator[Row] = iter((row,))
         else:
-            rows = (self._with(plan, row, picks) for picks in product(*(_values(c) for _, c in plan.chosen)))
+            rows = (self._with(plan, row, picks) for picks in _combine([_values(c) for _, c in plan.chosen]))
         try:
             for extended in rows:
                 if all(holds(extended) for holds in plan.assuming):
@@ -282,6 +282,16 @@ def _not_a_distribution(numbers: list[Fraction]) -> str:
     if (total := sum(numbers, Fraction(0))) != 1:
         return f"the probabilities of the outcomes sum to {total}, not to 1"
     return ""
+
+
+def _combine(ranges: Sequence[Sequence[Any]]) -> Iterator[tuple[Any, ...]]:
+    """One value of each, as `product` does, which would write down every range first."""
+    if not ranges:
+        yield ()
+        return
+    for value in ranges[0]:
+        for others in _combine(ranges[1:]):
+            yield (value, *others)
 
 
 def _values(choice: Choice) -> tuple[Any, ...] | range:

@@ -25,6 +25,7 @@ from surefoot.problem.policy import Choose, NeuralPolicy, OraclePolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Never
 from surefoot.problem.term import FALSE, TRUE, Term, free_names
+from surefoot.work.alarm import call_in_time
 from surefoot.work.budget import Budget
 
 MOST_STATES = 2000
@@ -43,13 +44,18 @@ def notes_on_influence(problem: Problem, held: bool, budget: Budget) -> tuple[st
     asked = problem.property
     bad = asked.bad if held and isinstance(asked, Never) and is_about_states(asked.bad) else FALSE
     clock = Budget(min(MOST_SECONDS, budget.remaining()))
+    # The answer is known already: nothing that goes wrong here, or takes too long, may cost it.
+    return call_in_time(clock, lambda: _tell_influence(problem, bad, clock), lambda: (), strictly=True)
+
+
+def _tell_influence(problem: Problem, bad: Term, clock: Budget) -> tuple[str, ...]:
     try:
         found = _explored(replace(problem, policy=None), bad, clock)
         if found is None:
             return ()
         told = list(_on_bad_states(problem, bad, found, clock))
         return (*told, *_on_actions(problem, found))
-    except SurefootError:  # the environment alone comes to an error of the model: nothing is said
+    except (SurefootError, MemoryError):  # an error of the environment alone, say: nothing is told
         return ()
 
 

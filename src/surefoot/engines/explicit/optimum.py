@@ -61,7 +61,7 @@ def optimal_table(
     if isinstance(found, Unknown):
         return found
     if found.explored.markov.cut.any():
-        if budget.spent():
+        if found.late or budget.spent():
             return Unknown(Reason.TIMEOUT, f"the time ended after {found.explored.markov.states} states")
         raise Unsupported("the exploration ended early, so that the best choice is not known")
     (side,) = found.sides

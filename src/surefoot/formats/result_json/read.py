@@ -10,7 +10,15 @@ from fractions import Fraction
 from typing import Any
 
 from surefoot.errors import InvalidProblem
-from surefoot.formats.result_json.values import INFINITE, float_from, number_from, value_from, wrong
+from surefoot.formats.result_json.values import (
+    DIGITS,
+    INFINITE,
+    float_from,
+    number_from,
+    rounded_outward,
+    value_from,
+    wrong,
+)
 from surefoot.problem.meaning.transition import Transition
 from surefoot.problem.parse import parse_term
 from surefoot.problem.semantics import Move, State
@@ -199,6 +207,11 @@ def _interval(data: Mapping[str, Any], where: str) -> tuple[Fraction, Fraction]:
     low, high = (Fraction(number_from(_get(data, k, where), _join(where, k))) for k in ("low", "high"))
     if low > high:
         raise wrong(_join(where, "low"), "a number that is not above `high`")
+    if "decimal" in data:
+        place = _join(where, "decimal")
+        said = [number_from(end, place) for end in _list(data, "decimal", where)]
+        if said != [number_from(end, place) for end in rounded_outward(low, high, DIGITS)]:
+            raise wrong(place, f"`low` and `high`, rounded outward to {DIGITS} digits")
     return low, high
 
 

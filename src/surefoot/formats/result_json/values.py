@@ -14,6 +14,7 @@ from surefoot.problem.parse.number import read_number, show_number
 
 MOST_EXACT_BITS = 4096  # a bound with a larger numerator or denominator is rounded outward
 ROUNDED_DIGITS = 60
+DIGITS = 12  # of the decimals that repeat an interval
 INFINITE = "infinite"  # an end of an interval that is no number
 SHORT_BITS = 400  # above it, looking for a finite decimal takes too long
 _LITERAL = r"[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?"

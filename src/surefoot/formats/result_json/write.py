@@ -9,6 +9,7 @@ from surefoot.errors import InvalidProblem
 from surefoot.formats.result_json.artifacts import artifact_data
 from surefoot.formats.result_json.read import SCHEMA, Annotation
 from surefoot.formats.result_json.values import (
+    DIGITS,
     INFINITE,
     bounds_text,
     exact_text,
@@ -137,7 +138,7 @@ def _interval(low: Any, high: Any) -> dict[str, Any]:
         below = INFINITE if low is None else bounds_text(low, low)[0]
         return {"low": below, "high": INFINITE if high is None else bounds_text(high, high)[1]}
     below, above = bounds_text(low, high)
-    return {"low": below, "high": above, "decimal": list(rounded_outward(low, high, 12))}
+    return {"low": below, "high": above, "decimal": list(rounded_outward(low, high, DIGITS))}
 
 
 def _certificate(certificate: Certificate | None) -> dict[str, Any] | None:

@@ -85,6 +85,8 @@ def _asin(x: Decimal) -> Decimal:
 def _tanh(x: Decimal) -> Decimal:
     if abs(x) > 100:
         return Decimal(1).copy_sign(x)
+    if abs(x) < Decimal("1e-30"):  # exp(2 x) would be 1 in all its digits
+        return x - x * x * x / 3
     e: Decimal = (2 * x).exp()
     return (e - 1) / (e + 1)
 

@@ -16,7 +16,7 @@ from surefoot.query.bounds import Interval, interval
 from surefoot.query.formula import All, AnyOf, Atom, Formula, Relation
 from surefoot.query.linear import Linear
 
-DROPPED = 1e-9  # HiGHS silently drops matrix entries below this size
+DROPPED = 1e-9  # HiGHS silently drops matrix entries up to this size
 _ROUNDING = Fraction(1, 2**50)  # relative error of a coefficient and of its product with a value
 
 
@@ -89,7 +89,7 @@ class Program:
         """low <= sum of entries <= high; what HiGHS would drop is left out and the row relaxed by it."""
         lost = 0.0
         for column, value in list(entries.items()):
-            if abs(value) < DROPPED:
+            if abs(value) <= DROPPED:
                 del entries[column]
                 if value:
                     lost = nextafter(lost + self._largest(column, value), inf)
@@ -106,7 +106,7 @@ class Program:
         """The largest size of coefficient times column, rounded up."""
         size = max(abs(self.low[column]), abs(self.high[column]))
         if size == inf:
-            if abs(coefficient) < DROPPED:
+            if abs(coefficient) <= DROPPED:
                 fix = "give bounds for every quantity"
                 raise Unsupported("a tiny coefficient stands before a quantity without bounds", fix=fix)
             return 0.0

@@ -23,7 +23,9 @@ from .values import backward, probability, reward
 
 PROBLEM = frozenset({"name", "environment", "policy", "property"})
 _CLAIM = frozenset({"kind", "problem", "low", "high"})
+_STARTS = frozenset({"starts"})
 _HEX = re.compile(r"-?0x[0-9a-f]+", re.ASCII)
+WHOSE = "which start has which bounds: they are not named"
 ORIGIN = "where the problem comes from: it is written out in the certificate"
 LONGEST = 2_000_000  # digits of a number
 Bounds = tuple[Fraction | None, Fraction | None]  # None: infinite
@@ -45,7 +47,7 @@ def check_process(claim_data: object, values_data: object, places: Places) -> Ch
     Where the property leaves open whether the least or the greatest value is meant, both are shown, or no
     state has more than one choice.
     """
-    claim = record(claim_data, _CLAIM, frozenset(), "claim")
+    claim = record(claim_data, _CLAIM, _STARTS, "claim")
     problem = record(claim["problem"], PROBLEM, NORMALISED, "problem")
     model = read_model(problem["environment"])
     moves = Moves(model)
@@ -62,10 +64,12 @@ def check_process(claim_data: object, values_data: object, places: Places) -> Ch
     bounds = [(least[0], most[1]) for least, most in zip(shown[0], shown[-1], strict=True)]
     what = "the probability" if question.kind == "until" else "the expected reward"
     words = _compared(claim, question.over, bounds)
+    named = _are_named(claim, [process.rows[s][: model.width] for s in _find_starts(process, question)])
     name = shown_name(text(problem["name"], "name"))
     size = len(process.rows), sum(map(len, process.choices))
     decides = policy is not None and policy.outputs is not None
-    unsaid = (ORIGIN, *read_normalised(problem), *(() if policy is None else policy.unsaid))
+    whose = () if named else (WHOSE,)
+    unsaid = (ORIGIN, *whose, *read_normalised(problem), *(() if policy is None else policy.unsaid))
     return Checked(f"{what} in {name}: {words}", *size, "reference" if decides else "exact", unsaid)
 
 
@@ -101,6 +105,29 @@ def _compared(claim: Mapping[str, Any], over: str, bounds: list[Bounds]) -> str:
     low, high = _ends([claim["low"], claim["high"]])
     _compare(low, high, *_over(over, bounds))
     return f"{over} over {len(bounds)} starts is in {_interval(low, high)}"
+
+
+def _are_named(claim: Mapping[str, Any], starts: list[Row]) -> bool:
+    """Are bounds of single starts, if there are such, those of the starts that the claim names?"""
+    if type(claim["low"]) is not list:
+        if "starts" in claim:
+            raise BadCertificate("claim: starts, and no bounds for each of them")
+        return True
+    if "starts" not in claim:
+        return False
+    named = items(claim["starts"], "starts")
+    if len(named) != len(starts) or not all(map(_is_value, named, starts)):
+        raise Refused("the claim names other starts than there are")
+    return True
+
+
+def _is_value(data: object, value: Any) -> bool:
+    """Is this how the value, or the list of values, is written?"""
+    if type(value) is tuple:
+        return type(data) is list and len(data) == len(value) and all(map(_is_value, data, value))
+    if type(value) is bool:
+        return data is value
+    return type(data) in (int, str) and number(data, "start") == value
 
 
 def _ends(data: object) -> Bounds:
@@ -190,18 +217,23 @@ def _bounds(
             probability(process, question.optimise, left, right, low, high, scale)
         else:
             infinite = reward(process, question.optimise, right, low, high, scale)
-    wanted = process.starts
-    if question.starts is not None:
-        wanted = [s for s in process.order if question.starts(rows[s])]
-        if not wanted:
-            raise Refused("no start state")
     found: list[Bounds] = []
-    for s in wanted:
+    for s in _find_starts(process, question):
         ends = Fraction(low[s], scale), Fraction(high[s], scale)
         found.append(
             (None, None) if infinite[s] else (1 - ends[1], 1 - ends[0]) if question.negated else ends
         )
     return found
+
+
+def _find_starts(process: Process, question: Question) -> list[int]:
+    """The states that are asked about, sorted by their entries."""
+    if question.starts is None:
+        return process.starts
+    wanted = [s for s in process.order if question.starts(process.rows[s])]
+    if not wanted:
+        raise Refused("no start state")
+    return wanted
 
 
 def _read_values(data: object, order: list[int]) -> tuple[list[int], list[int], int]:
