@@ -8,6 +8,7 @@ from math import isinf
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from surefoot.errors import MissingBackend
 from surefoot.query.query import Undecided, Unsat, Why
@@ -31,10 +32,13 @@ def run(
     seconds: float,
     maximise: Mapping[int, float] | None = None,
     enough: float | None = None,
-    tolerance: float = TOLERANCE,
     presolve: bool = True,
+    room: float = 0.0,
 ) -> Found | Unsat | Undecided:
-    """Any solution, or the one that maximises a sum of columns; `enough`: stop at this objective."""
+    """Any solution, or the one that maximises a sum of columns; `enough`: stop at this objective.
+
+    `room`: how much wider every row is, as a share of its largest product.
+    """
     import highspy
 
     if not program.low:
@@ -44,8 +48,8 @@ def run(
         "output_flag": False,
         "threads": 1,
         "random_seed": seed,
-        "primal_feasibility_tolerance": tolerance,
-        "mip_feasibility_tolerance": tolerance,
+        "primal_feasibility_tolerance": TOLERANCE,
+        "mip_feasibility_tolerance": TOLERANCE,
     }
     if not presolve:
         options["presolve"] = "off"
@@ -55,13 +59,13 @@ def run(
         options["objective_target"] = -enough
     for name, value in options.items():
         solver.setOptionValue(name, value)
-    if solver.passModel(_model(highspy, program, maximise or {})) == highspy.HighsStatus.kError:
+    if solver.passModel(_model(highspy, program, maximise or {}, room)) == highspy.HighsStatus.kError:
         return Undecided(Why.NUMERICS, "HiGHS refuses numbers of this size")
     solver.run()
     return _answer(highspy, solver)
 
 
-def _model(highspy: Any, program: Program, maximise: Mapping[int, float]) -> Any:
+def _model(highspy: Any, program: Program, maximise: Mapping[int, float], room: float) -> Any:
     model = highspy.HighsLp()
     columns = len(program.low)
     model.num_col_, model.num_row_ = columns, len(program.row_low)
@@ -70,7 +74,8 @@ def _model(highspy: Any, program: Program, maximise: Mapping[int, float]) -> Any
         cost[column] = -weight
     model.col_cost_ = cost
     model.col_lower_, model.col_upper_ = np.array(program.low), np.array(program.high)
-    model.row_lower_, model.row_upper_ = np.array(program.row_low), np.array(program.row_high)
+    wider = room * _row_sizes(program) if room else 0.0
+    model.row_lower_, model.row_upper_ = np.array(program.row_low) - wider, np.array(program.row_high) + wider
     kinds = highspy.HighsVarType
     if any(program.whole):
         model.integrality_ = [kinds.kInteger if w else kinds.kContinuous for w in program.whole]
@@ -79,6 +84,19 @@ def _model(highspy: Any, program: Program, maximise: Mapping[int, float]) -> Any
     model.a_matrix_.index_ = np.array(program.indices, dtype=np.int32)
     model.a_matrix_.value_ = np.array(program.values)
     return model
+
+
+def _row_sizes(program: Program) -> NDArray[np.float64]:
+    """The largest product of a coefficient and a bounded column in each row, at least 1."""
+    largest = np.maximum(np.abs(program.low), np.abs(program.high))
+    largest[~np.isfinite(largest)] = 0.0
+    products = np.abs(program.values) * largest[np.array(program.indices, dtype=np.intp)]
+    ends = np.array([*program.starts, len(program.indices)], dtype=np.intp)
+    sizes = np.ones(len(program.starts))
+    filled = np.diff(ends) > 0
+    if filled.any():
+        sizes[filled] = np.maximum(1.0, np.maximum.reduceat(products, ends[:-1][filled]))
+    return sizes
 
 
 def _answer(highspy: Any, solver: Any) -> Found | Unsat | Undecided:

@@ -28,9 +28,8 @@ from surefoot.solve.remote import Question, remote_session
 
 _SEARCH_MARGIN = 1e-3  # how much room a search for inner points asks for at most
 _ENOUGH = 1e-6  # ... and with how much it is content
-_SAFE = 1e5  # products up to this size: "infeasible" was never seen to be wrong without presolve
-_UNTRUSTED = 1e8  # ... and beyond this one it is not believed at all
-_WIDE = 1e-6  # tolerance of the second opinion in between
+_UNTRUSTED = 1e5  # products beyond this size: "infeasible" was seen to be wrong, and is not believed
+_ROOM = 1e-9  # of the size of a row: the second opinion is about rows that are so much wider
 _DENOMINATORS = (10**3, 10**6)  # tried for points on a boundary, where floats miss by a hair
 
 
@@ -120,14 +119,12 @@ def _second_opinion(program: Program, seed: int, deadline: float) -> highs.Found
     """ "Infeasible" from HiGHS is believed only if another run says it too.
 
     Without presolve, which was seen to call small feasible problems infeasible whose bounds are within 1e-14
-    of each other. With large products the tight tolerance is below what float64 keeps: the second run has a
-    wide one. Beyond a size nothing is believed.
+    of each other, and of rows that are a little wider: what float64 loses in them is no contradiction. Beyond
+    a size nothing is believed.
     """
     if program.activity > _UNTRUSTED:
         return Undecided(Why.NUMERICS, f"numbers of size {program.activity:.1e} are beyond HiGHS's precision")
-    tolerance = _WIDE if program.activity > _SAFE else highs.TOLERANCE
-    seconds = deadline - monotonic()
-    return highs.run(program, seed=seed, seconds=seconds, tolerance=tolerance, presolve=False)
+    return highs.run(program, seed=seed, seconds=deadline - monotonic(), presolve=False, room=_ROOM)
 
 
 def _contradiction(trouble: str) -> Undecided:
