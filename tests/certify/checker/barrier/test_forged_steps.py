@@ -1,0 +1,244 @@
+"""Forged certificates about steps: each differs from a true one in what one comparison of the checker says."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from tests.certify.checker.barrier.forged import (
+    NOTHING,
+    PROOF,
+    RULE,
+    SET,
+    SYSTEM,
+    X,
+    Change,
+    changed,
+    closed_interval,
+    is_accepted,
+    step_of,
+    weigh,
+)
+
+_BIG = 1 << 30
+_TINY = Fraction(1, 1 << 24)
+_FUZZY: list[Any] = ["-", ["+", X, _BIG], _BIG]  # x, which is rounded to a multiple of 2^-23 or 2^-22
+_HALF: list[Any] = ["/", X, 2]
+
+
+def is_unsafe(condition: Any, *weights: list[int], slack: Any = 0) -> list[Change]:
+    """The condition, and that it contradicts the sides of the domain."""
+    proof = {"weights": list(weights), "over": 1}
+    return [
+        ((*SYSTEM, "unsafe"), condition),
+        ((*PROOF, "unsafe"), [{"slack": [slack], "proof": proof}]),
+    ]
+
+
+# In doubles, from within 1 to a half; tested is whether x <= 3/4, with room.
+_TESTED = changed(
+    closed_interval(_HALF, {0: "1/2"}, barrier=["-", X, "3/4"], grows=1, arithmetic="float64"),
+    ((*SYSTEM, "initial"), [[-1, "1/2"]]),
+    ((*PROOF, "covers"), [[[-1, "1/2"]]]),
+    ((*SET, "tested"), True),
+    ((*SET, "margin"), Fraction(1, 1 << 20)),
+    (
+        (*PROOF, "margins"),
+        {"room": f"1/{1 << 19}", "step": [f"1/{1 << 40}"], "barrier": f"1/{1 << 40}"},
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ((*PROOF, "margins", "room"), Fraction(1, 1 << 20)),  # without the rounding of the test
+        ((*PROOF, "margins", "room"), 0),
+        ((*PROOF, "margins", "room"), -1),
+        ((*PROOF, "margins", "step"), [0]),
+        ((*PROOF, "margins", "barrier"), 0),
+        ((*PROOF, "margins", "barrier"), Fraction(1, 1 << 41)),
+        ((*SET, "margin"), Fraction(1, 1 << 60)),  # the test passes outside of the set
+        ((*SET, "margin"), Fraction(1, 1 << 20) + Fraction(1, 1 << 100)),
+        ((*SET, "domain"), [[-1, f"{(1 << 80) + 1}/{1 << 80}"]]),
+        ((*SET, "domain"), [[f"{-(1 << 80) - 1}/{1 << 80}", 1]]),
+    ],
+)
+def test_margins_of_rounding(path: tuple[str | int, ...], value: Any) -> None:
+    assert is_accepted(_TESTED)
+    assert not is_accepted(changed(_TESTED, (path, value)))
+
+
+def test_starts_are_as_deep_as_the_room() -> None:
+    """A start at 3/4 is in the set, but its test may fail."""
+    assert is_accepted(_TESTED)
+    for high in ("3/4", Fraction(3, 4) - Fraction(1, 1 << 20)):
+        starts = [[-1, str(high)]]
+        forged = changed(_TESTED, ((*SYSTEM, "initial"), starts), ((*PROOF, "covers"), [starts]))
+        assert not is_accepted(forged)
+
+
+@pytest.mark.parametrize("start", [-2, 2])
+def test_starts_are_in_the_domain(start: int) -> None:
+    """-2 and 2 are unsafe; the barrier is below 0 there, but no other proof looks at them."""
+    unsafe = ["<=", X, -2] if start < 0 else ["<=", 2, X]
+    side = [0, 1] if start < 0 else [1, 1]
+    system = changed(closed_interval(_HALF, {0: "1/2"}), *is_unsafe(unsafe, side, [3, 1]))
+    assert is_accepted(system)
+    box = [[min(start, 0), max(start, 0)]]
+    assert not is_accepted(changed(system, ((*SYSTEM, "initial"), box), ((*PROOF, "covers"), [box])))
+
+
+@pytest.mark.parametrize("covered", [[[0, 1]], [[-1, 0]], [[-1, "-1/4"]]])
+def test_starts_are_covered(covered: list[Any]) -> None:
+    system = closed_interval(_HALF, {0: "1/2"})
+    assert not is_accepted(changed(system, ((*PROOF, "covers"), [covered])))
+    both = [covered, [["-1/4", 1]], [[-1, 0]]]
+    assert is_accepted(changed(system, ((*PROOF, "covers"), both), ((*PROOF, "start"), [NOTHING] * 3)))
+
+
+def test_ends_are_the_doubles_nearest_to_them() -> None:
+    """The double 0.1 is above 1/10, and a start."""
+    system = closed_interval(_HALF, {0: "1/2"}, arithmetic="float64")
+    system = changed(
+        system, ((*PROOF, "margins", "step"), [f"1/{1 << 40}"]), ((*SYSTEM, "initial"), [[0, "1/10"]])
+    )
+    for covered, accepted in ((Fraction(0.1), True), (Fraction(1, 10), False)):
+        assert is_accepted(changed(system, ((*PROOF, "covers"), [[[0, str(covered)]]]))) is accepted
+
+
+@pytest.mark.parametrize(("low", "high"), [(-1, 1), (-1, "1/2"), ("-1/2", 1), (1, -1)])
+def test_every_disturbance_counts(low: Any, high: Any) -> None:
+    """x becomes x/2 + d: up to 1/2 either way the interval is closed."""
+    system = closed_interval(["+", _HALF, ["name", "d"]], {0: "1/2", 3: 1})
+    true = changed(
+        system,
+        ((*PROOF, "scale"), [[0, 1], [0, 1]]),
+        ((*SYSTEM, "disturbances"), [["d", "-1/2", "1/2"]]),
+    )
+    assert is_accepted(true)
+    assert not is_accepted(changed(true, ((*SYSTEM, "disturbances"), [["d", low, high]])))
+
+
+def controlled(low: Any, high: Any, then: Any, slope: str) -> dict[str, Any]:
+    """x becomes 2x + u with u = slope * x; that u never reaches an end is said to be shown."""
+    value = Fraction(slope)
+    system = closed_interval(["+", ["*", 2, X], ["name", "u"]], {0: 2 + value})
+    return changed(
+        system,
+        ((*SYSTEM, "controls"), [["u", low, high]]),
+        ((*RULE, "then"), [then]),
+        ((*PROOF, "saturation"), [[weigh({0: value}), weigh({0: -value})]]),
+    )
+
+
+@pytest.mark.parametrize(("low", "high"), [("-3/2", "1/8"), ("-1/8", "3/2"), ("-1/8", "1/8")])
+def test_controls_do_not_go_beyond_their_ends(low: str, high: str) -> None:
+    """From 1 a step leads to 2 - 1/8, from -1 to -2 + 1/8: where u is clipped x escapes."""
+    assert is_accepted(controlled("-3/2", "3/2", ["*", "-3/2", X], "-3/2"))
+    assert not is_accepted(controlled(low, high, ["*", "-3/2", X], "-3/2"))
+
+
+def test_every_case_of_a_clipped_control_is_a_step() -> None:
+    """x becomes x + u, u = -x within 1/4: shown case by case; with the ends exchanged x is pushed out."""
+    value, low, high = step_of({}), step_of({3: 1}), step_of({3: -1})
+    low[2], high[1] = weigh({0: -1}), weigh({0: 1})
+    high[2] = {"weights": [[3, 1]], "over": 1}
+    system = changed(
+        closed_interval(["+", X, ["name", "u"]], {}),
+        ((*SYSTEM, "controls"), [["u", "-1/4", "1/4"]]),
+        ((*RULE, "then"), [["negate", X]]),
+        ((*PROOF, "saturation"), [[None, None]]),
+        ((*PROOF, "steps"), [value, low, high]),
+    )
+    assert is_accepted(system)
+    assert not is_accepted(changed(system, ((*PROOF, "steps"), [value, low])))
+    assert not is_accepted(changed(system, ((*PROOF, "steps"), [value, high])))
+    assert not is_accepted(changed(system, ((*RULE, "then"), [X])))
+
+
+_GUST = ((*SYSTEM, "disturbances"), [["d", -_BIG, _BIG]])
+_THRUST = ((*SYSTEM, "controls"), [["u", -_BIG, _BIG]])
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        [((*SYSTEM, "next"), [["/", _FUZZY, 2]])],
+        [((*SYSTEM, "next"), [["-", ["+", _HALF, ["name", "d"]], ["name", "d"]]]), _GUST],
+        [((*SYSTEM, "next"), [["-", ["+", _HALF, ["name", "u"]], ["name", "u"]]]), _THRUST],
+        [((*SYSTEM, "next"), [["+", ["-", X, _HALF], ["name", "u"]]]), _THRUST],
+    ],
+    ids=["next", "disturbances", "sizes of controls", "errors of controls"],
+)
+def test_a_step_is_off_by_what_rounding_does(changes: list[Change]) -> None:
+    """Values of the size of 2^30 are rounded by 2^-23 or more, though they cancel."""
+    size = 2 if _GUST in changes else 1
+    system = changed(
+        closed_interval(_HALF, {0: "1/2"}, arithmetic="float64"),
+        ((*PROOF, "scale"), [[0, 1]] * size),
+        *changes,
+    )
+    if _THRUST in changes:
+        zero: list[Any] = ["-", _FUZZY, X]
+        system = changed(system, ((*RULE, "then"), [zero]), ((*PROOF, "saturation"), [[NOTHING, NOTHING]]))
+    for power, accepted in ((18, True), (26, False), (40, False)):
+        step: Change = ((*PROOF, "margins", "step"), [f"1/{1 << power}"])
+        assert is_accepted(changed(system, step)) is accepted
+
+
+def test_what_is_unsafe_is_computed() -> None:
+    """1 - 2^-24 is a start, and computed to be 1, which is unsafe."""
+    high = 1 - _TINY
+    system = closed_interval(_HALF, {0: "1/2"}, domain=(-1, high), arithmetic="float64")
+    system = changed(system, ((*PROOF, "margins", "step"), [f"1/{1 << 40}"]))
+    one, two = (["<=", limit, _FUZZY] for limit in (1, 2))
+    assert is_accepted(changed(system, *is_unsafe(two, [1, 2], [3, 2], slack="1/4")))
+    for slack in (0, f"1/{1 << 25}"):
+        forged = is_unsafe(one, [1, 1 << 25], [3, 1 << 25], slack=slack)
+        assert not is_accepted(changed(system, *forged))
+        assert not is_accepted(changed(system, *is_unsafe(two, [1, 2], [3, 2], slack=slack)))
+
+
+def test_a_negative_margin_is_refused() -> None:
+    """The start 2 is unsafe; with a margin of -1 the test of x <= 1 passes there, and no set has it."""
+    system = changed(
+        closed_interval(_HALF, {0: "1/2"}, domain=(-1, 3), barrier=["-", X, 1], grows=1),
+        *is_unsafe(["<=", 2, X], [2, 1], [3, 1]),
+        ((*SYSTEM, "initial"), [[1, 1]]),
+        ((*SET, "tested"), True),
+        ((*PROOF, "covers"), [[[1, 1]]]),
+    )
+    system["sets"][0]["steps"][0] = [{"weights": [[2, 1]], "over": 2}, *step_of({0: "1/2"})[1:]]
+    assert is_accepted(system)
+    forged = changed(
+        system,
+        ((*SYSTEM, "initial"), [[2, 2]]),
+        ((*SET, "margin"), -1),
+        ((*PROOF, "margins", "room"), -1),
+        ((*PROOF, "covers"), [[[2, 2]]]),
+    )
+    assert not is_accepted(forged)
+
+
+def test_only_the_last_rule_goes_without_a_test() -> None:
+    """From 2 the rule u = 5/2 stays above 3/2; u = -x, if it always decides, leads to -2."""
+    still = changed(closed_interval(["name", "u"], {}, domain=(2, 3)), ((*SET, "tested"), True))
+    turning = closed_interval(["name", "u"], {0: -1})
+    rules = [
+        still["claim"]["system"]["rules"][0] | {"then": ["5/2"]},
+        turning["claim"]["system"]["rules"][0] | {"then": [["negate", X]]},
+    ]
+    unsafe = ["<=", X, "-3/2"]
+    shown = {"slack": [0], "proof": {"weights": [[0, 2], [3, 2]], "over": 1}}
+    sets = [s["sets"][0] | {"saturation": [[None, None]], "unsafe": [shown]} for s in (still, turning)]
+    system = changed(
+        still,
+        ((*SYSTEM, "controls"), [["u", None, None]]),
+        ((*SYSTEM, "unsafe"), unsafe),
+        ((*SYSTEM, "rules"), rules),
+        (("sets",), sets),
+    )
+    assert is_accepted(system)
+    assert not is_accepted(changed(system, ((*SYSTEM, "rules"), rules[::-1]), (("sets",), sets[::-1])))
