@@ -12,9 +12,9 @@ from tests.certify.checker.barrier.forged import (
     RULE,
     SET,
     SYSTEM,
-    X,
     Change,
     Number,
+    X,
     changed,
     closed_interval,
     is_accepted,
@@ -113,12 +113,38 @@ def test_a_slack_of_the_time_between_two_steps(slacks: tuple[Number, ...]) -> No
         ((*PROOF, "period", "order"), 1),
         ((*SYSTEM, "disturbances"), [["d", "-1/4", "1/2"]]),
         ((*SYSTEM, "disturbances"), [["d", "-1/2", "1/4"]]),
-        ((*SYSTEM, "next"), [["+", ["*", "9/16", X], ["*", "3/8", _U], ["/", _D, 2]]]),
         ((*SYSTEM, "time", "period"), Fraction(1, 2) + _LITTLE),
     ],
 )
 def test_a_bound_that_is_too_small(path: tuple[str | int, ...], value: Any) -> None:
     assert not is_accepted(changed(flow(), (path, value)))
+
+
+def test_next_is_compared_with_the_solution() -> None:
+    """9/16 x is up to 9/64 from 5/8 x where solutions are."""
+    other = changed(
+        flow(),
+        ((*SYSTEM, "next"), [["+", ["*", "9/16", X], ["*", "3/8", _U], ["/", _D, 2]]]),
+        ((*PROOF, "steps"), [step_of({0: "9/16", 3: "1/2"}, 1)]),
+    )
+    assert not is_accepted(other)
+    for more, accepted in (("9/64", True), (less("9/64"), False)):
+        step = rational(Fraction(1, 12) + Fraction(more))
+        margins = {"room": 0, "step": [step], "barrier": step}
+        assert is_accepted(changed(other, ((*PROOF, "margins"), margins))) is accepted
+
+
+@pytest.mark.parametrize(("case", "slack"), [(0, "9/64"), (1, "5/8"), (2, "185/64")])
+def test_other_units_change_nothing(case: int, slack: str) -> None:
+    """With x = 1/2 + z/2, z is up to 3, and 1/4 + z/2 + z²/4 changes by 5/8 + (3 + 5/4)²/4 - 9/4 at most."""
+    slacks = ["9/64", "5/8", "5/8", "185/64"]
+    scale: Change = ((*PROOF, "scale"), [["1/2", "1/2"], [0, 1]])
+    assert is_accepted(changed(flow(tuple(slacks)), scale))
+    place = case + (case == 2)
+    assert slacks[place] == slack
+    forged: list[Number] = [*slacks]
+    forged[place] = less(slack)
+    assert not is_accepted(changed(flow(tuple(forged)), scale))
 
 
 def shielded(slacks: tuple[Number, ...] = ("5/32", "3/4", "3/4", "33/16")) -> dict[str, Any]:
@@ -213,8 +239,18 @@ def gusty(step: Fraction) -> dict[str, Any]:
     h²/2 * 3/2 * 4/3.
     """
     const = square((), Fraction(1, 16) - step)
-    low = [square((0, 3), Fraction(1, 8)), square((0,), Fraction(13, 16)), square((4,), Fraction(1, 8)), const]
-    high = [square((1, 3), Fraction(1, 8)), square((1,), Fraction(13, 16)), square((4,), Fraction(1, 8)), const]
+    low = [
+        square((0, 3), Fraction(1, 8)),
+        square((0,), Fraction(13, 16)),
+        square((4,), Fraction(1, 8)),
+        const,
+    ]
+    high = [
+        square((1, 3), Fraction(1, 8)),
+        square((1,), Fraction(13, 16)),
+        square((4,), Fraction(1, 8)),
+        const,
+    ]
     rate = ["-", ["*", _D, X], X]
     return changed(
         closed_interval(["+", X, ["/", rate, 8]], {}),

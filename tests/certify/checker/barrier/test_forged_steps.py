@@ -1,4 +1,4 @@
-"""Forged certificates about steps: each differs from a true one in what one comparison of the checker says."""
+"""Forged certificates about steps: each differs from a true one in what one comparison is about."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from tests.certify.checker.barrier.forged import (
     RULE,
     SET,
     SYSTEM,
-    X,
     Change,
+    X,
     changed,
     closed_interval,
     is_accepted,
+    rational,
     step_of,
     weigh,
 )
@@ -158,34 +159,131 @@ def test_every_case_of_a_clipped_control_is_a_step() -> None:
     assert not is_accepted(changed(system, ((*RULE, "then"), [X])))
 
 
-_GUST = ((*SYSTEM, "disturbances"), [["d", -_BIG, _BIG]])
-_THRUST = ((*SYSTEM, "controls"), [["u", -_BIG, _BIG]])
+_D: list[Any] = ["name", "d"]
+_U: list[Any] = ["name", "u"]
+_WITH_D: list[Any] = ["-", ["+", _HALF, _D], _D]
+_WITH_U: list[Any] = ["-", ["+", _HALF, _U], _U]
+
+
+def fuzzy_step(following: Any, *changes: Change) -> dict[str, Any]:
+    return changed(
+        closed_interval(_HALF, {0: "1/2"}, arithmetic="float64"), ((*SYSTEM, "next"), [following]), *changes
+    )
+
+
+def gusty_step(low: int, high: int) -> dict[str, Any]:
+    return fuzzy_step(
+        _WITH_D, ((*SYSTEM, "disturbances"), [["d", low, high]]), ((*PROOF, "scale"), [[0, 1], [0, 1]])
+    )
+
+
+def controlled_step(
+    following: Any, then: Any, low: int, high: int | None, shown: list[Any]
+) -> dict[str, Any]:
+    cases = 1 + (shown[0] is None) + (shown[1] is None and high is not None)
+    return fuzzy_step(
+        following,
+        ((*SYSTEM, "controls"), [["u", low, high]]),
+        ((*RULE, "then"), [then]),
+        ((*PROOF, "saturation"), [shown]),
+        ((*PROOF, "steps"), [step_of({0: "1/2"})] * cases),
+    )
 
 
 @pytest.mark.parametrize(
-    "changes",
+    "system",
     [
-        [((*SYSTEM, "next"), [["/", _FUZZY, 2]])],
-        [((*SYSTEM, "next"), [["-", ["+", _HALF, ["name", "d"]], ["name", "d"]]]), _GUST],
-        [((*SYSTEM, "next"), [["-", ["+", _HALF, ["name", "u"]], ["name", "u"]]]), _THRUST],
-        [((*SYSTEM, "next"), [["+", ["-", X, _HALF], ["name", "u"]]]), _THRUST],
+        fuzzy_step(["/", _FUZZY, 2]),
+        gusty_step(-_BIG, 0),
+        gusty_step(0, _BIG),
+        controlled_step(_WITH_U, _BIG, -1, None, [NOTHING, None]),
+        controlled_step(_WITH_U, 0, _BIG, 2 * _BIG, [None, NOTHING]),
+        controlled_step(["+", _HALF, _U], ["-", _FUZZY, X], -1, 1, [NOTHING, NOTHING]),
     ],
-    ids=["next", "disturbances", "sizes of controls", "errors of controls"],
+    ids=["next", "gusts below 0", "gusts above 0", "no high end", "clipped to 2^30", "a fuzzy control"],
 )
-def test_a_step_is_off_by_what_rounding_does(changes: list[Change]) -> None:
+def test_a_step_is_off_by_what_rounding_does(system: dict[str, Any]) -> None:
     """Values of the size of 2^30 are rounded by 2^-23 or more, though they cancel."""
-    size = 2 if _GUST in changes else 1
-    system = changed(
-        closed_interval(_HALF, {0: "1/2"}, arithmetic="float64"),
-        ((*PROOF, "scale"), [[0, 1]] * size),
-        *changes,
-    )
-    if _THRUST in changes:
-        zero: list[Any] = ["-", _FUZZY, X]
-        system = changed(system, ((*RULE, "then"), [zero]), ((*PROOF, "saturation"), [[NOTHING, NOTHING]]))
     for power, accepted in ((18, True), (26, False), (40, False)):
         step: Change = ((*PROOF, "margins", "step"), [f"1/{1 << power}"])
         assert is_accepted(changed(system, step)) is accepted
+
+
+def test_every_variable_has_its_margin() -> None:
+    """x and y are halved in doubles."""
+    one = closed_interval(_HALF, {0: "1/2"}, arithmetic="float64")
+    step = [f"1/{1 << 40}"] * 2
+    box = [[-1, 1], [-1, 1]]
+    _, low, high = step_of({0: "1/2"})
+    _, left, right = step_of({2: "1/2"})
+    both = changed(
+        one,
+        ((*SYSTEM, "variables"), ["x", "y"]),
+        ((*SYSTEM, "initial"), box),
+        ((*SYSTEM, "next"), [_HALF, ["/", ["name", "y"], 2]]),
+        ((*SET, "domain"), box),
+        ((*PROOF, "scale"), [[0, 1], [0, 1]]),
+        ((*PROOF, "margins", "step"), step),
+        ((*PROOF, "covers"), [box]),
+        ((*PROOF, "steps"), [[NOTHING, low, high, left, right]]),
+    )
+    assert is_accepted(both)
+    for i in (0, 1):
+        assert not is_accepted(changed(both, ((*PROOF, "margins", "step", i), 0)))
+
+
+@pytest.mark.parametrize(
+    ("sign", "bits", "accepted"), [(1, 40, False), (-1, 40, False), (1, 2, True), (-1, 2, True)]
+)
+def test_a_step_keeps_its_margin_from_the_ends(sign: int, bits: int, accepted: bool) -> None:
+    """x becomes x/2 + (1/2 - 2^-bits) or the opposite, with a margin of 2^-30."""
+    offset = sign * (Fraction(1, 2) - Fraction(1, 1 << bits))
+    system = changed(
+        closed_interval(["+", _HALF, rational(offset)], {0: "1/2"}, arithmetic="float64"),
+        ((*PROOF, "margins", "step"), [f"1/{1 << 30}"]),
+    )
+    assert is_accepted(system) is accepted
+
+
+@pytest.mark.parametrize(("gap", "accepted"), [("room", False), ("barrier", False), ("both", True)])
+def test_a_step_is_as_deep_as_the_margins(gap: str, accepted: bool) -> None:
+    """From x <= 3/4 to as much below 3/4: the room of the test, and what rounding adds."""
+    room, barrier = Fraction(1, 1 << 19), Fraction(1, 1 << 30)
+    below = {"room": room, "barrier": barrier, "both": room + barrier}[gap]
+    deeper = changed(
+        _TESTED,
+        ((*SYSTEM, "next"), [["+", _HALF, rational(Fraction(3, 8) - below)]]),
+        ((*PROOF, "margins", "barrier"), barrier),
+        ((*PROOF, "steps", 0, 0), {"weights": [[2, 1]], "over": 2}),
+    )
+    assert is_accepted(deeper) is accepted
+
+
+def with_rows(order: int, following: Any, slope: str, high: str) -> dict[str, Any]:
+    """The barrier is the larger of -1 and x - 3/4, or these in the other order."""
+    rows: list[Any] = [-1, ["-", X, "3/4"]][::order]
+    box = [[-1, high]]
+    low, up = step_of({0: slope})[1:]
+    return changed(
+        closed_interval(following, {}),
+        ((*SYSTEM, "initial"), box),
+        ((*SET, "barrier"), ["max", *rows]),
+        ((*PROOF, "covers"), [box]),
+        ((*PROOF, "start"), [[NOTHING, weigh({0: -1})][::order]]),
+        ((*PROOF, "steps"), [[*[NOTHING, weigh({0: -Fraction(slope)})][::order], low, up]]),
+    )
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_every_row_of_a_barrier(order: int) -> None:
+    """x <= 3/4 at the start and after a step; and in doubles with room for rounding."""
+    assert is_accepted(with_rows(order, _HALF, "1/2", "1/2"))
+    assert not is_accepted(with_rows(order, _HALF, "1/2", "1"))
+    assert not is_accepted(with_rows(order, ["+", _HALF, "1/2"], "1/2", "1/2"))
+    step: Change = ((*PROOF, "margins", "step"), [f"1/{1 << 40}"])
+    rounded = changed(with_rows(order, _HALF, "1/2", "1/2"), (("arithmetic",), "float64"), step)
+    assert not is_accepted(rounded)
+    assert is_accepted(changed(rounded, ((*PROOF, "margins", "barrier"), Fraction(1, 1 << 40))))
 
 
 def test_what_is_unsafe_is_computed() -> None:
