@@ -104,10 +104,34 @@ def test_a_permit_leaves_room_for_rounding(name: str, low: int) -> None:
         )
     else:
         system = changed(system, ((*PROOF, "scale"), [[0, 1], [0, 1]]))
-    for power, accepted in ((16, True), (40, False)):
+    for power, accepted in ((20, True), (21, False), (40, False)):
         gap = Fraction(1, 1 << power)
         permit = {"inside": [[rational(gap - 1), rational(1 - gap)]], "margin": 0}
         assert is_accepted(changed(system, ((*SYSTEM, "shield"), [permit]))) is accepted
+
+
+@pytest.mark.parametrize(("inside", "accepted"), [("21/8", True), ("45/16", False)])
+def test_predictions_are_made_with_a_double(inside: str, accepted: bool) -> None:
+    """The middle of 2^50 and the next double is rounded to 2^50: that is 1/4 from the other end, not 1/8.
+
+    x becomes x/4 + (d - 2^50): 1/4 for that, and twice 1/4 each for the rounding of prediction and plant,
+    since difference and sum are both taken for as large as 2^51.
+    """
+    low = 1 << 50
+    system = changed(
+        closed_interval(
+            ["+", ["/", X, 4], ["-", ["name", "d"], low]],
+            {0: "1/4", 3: 1},
+            domain=(-4, 4),
+            arithmetic="float64",
+        ),
+        ((*SYSTEM, "disturbances"), [["d", low, rational(low + Fraction(1, 4))]]),
+        ((*SYSTEM, "shield"), [{"inside": [[f"-{inside}", inside]], "margin": 0}]),
+        ((*SET, "tested"), True),
+        ((*PROOF, "scale"), [[0, 1], [0, 1]]),
+        ((*PROOF, "margins", "step"), ["9/16"]),
+    )
+    assert is_accepted(system) is accepted
 
 
 def test_a_permit_is_no_wider_than_its_domain_on_either_side() -> None:
