@@ -220,6 +220,63 @@ def test_a_prediction_is_not_the_solution() -> None:
     exp(1/4) - 9 (exp(1/4) - 1) < -5/4, and grows for ever."""
     assert is_accepted(held(3, 3, "3/16"))
     assert not is_accepted(held(9, 5, "0"))
+    assert not is_accepted(changed(held(9, 5, "0"), ((*PROOF, "period", "order"), 0)))
+
+
+def test_time_does_not_go_back() -> None:
+    still = changed(
+        closed_interval(X, {0: 1}),
+        ((*SYSTEM, "time"), {"derivatives": [0], "period": 1}),
+        ((*PROOF, "period"), {"order": 1, "enclosure": [[-1, 1]], "proposed": None}),
+    )
+    assert is_accepted(still)
+    assert not is_accepted(changed(still, ((*SYSTEM, "time", "period"), -1)))
+
+
+def test_units_are_positive() -> None:
+    """A change divided by a negative unit would be one of less than nothing."""
+    for sign in (1, -1):
+        scale: Change = ((*PROOF, "scale"), [[0, sign], [0, 1]])
+        assert is_accepted(changed(flow(), scale)) is (sign > 0)
+        assert not is_accepted(changed(flow((0, 0, 0, 0)), scale))
+
+
+def two_rules(slack: Number, inside: Number, margin: Number) -> dict[str, Any]:
+    """Beside [-1, 1] a second set, [-2, 2], from which what is proposed is faster.
+
+    There 2 + (e + 1/4)/2 = e says 17/4 for the rule, and 9/2 for proposals: speeds of 9/2 and 5, so that a
+    period leaves open 1/32 + 9/96 and 1/32 + 10/96, and a line 5/32 + 1/16 for proposals.
+    """
+    narrow = shielded()
+    wide = changed(
+        narrow,
+        ((*SET, "domain"), [[-2, 2]]),
+        ((*SET, "barrier"), ["-", X, 2]),
+        ((*PROOF, "margins"), {"room": 0, "step": ["1/8"], "barrier": "1/8"}),
+        ((*PROOF, "period"), {"order": 2, "enclosure": [["-17/4", "17/4"]], "proposed": [["-9/2", "9/2"]]}),
+    )
+    permits = [
+        {"inside": [[rational(-Fraction(end)), rational(end)]], "margin": rational(margin)}
+        for end in (inside, 1 + Fraction(inside))
+    ]
+    proof = {"weights": [[1, 1], [3, 1]], "over": 1}
+    shown = [[{"slack": [rational(own)], "proof": proof}] for own in (slack, "7/32")]
+    sets = [part["sets"][0] | {"unsafe": own} for part, own in zip((narrow, wide), shown, strict=True)]
+    return changed(
+        narrow,
+        ((*SYSTEM, "unsafe"), ["<=", 8, X]),
+        ((*SYSTEM, "rules"), [part["claim"]["system"]["rules"][0] for part in (narrow, wide)]),
+        ((*SYSTEM, "shield"), permits),
+        (("sets",), sets),
+    )
+
+
+def test_proposals_from_every_set_count() -> None:
+    assert is_accepted(two_rules("7/32", "71/96", "25/96"))
+    assert not is_accepted(two_rules(less("7/32"), "71/96", "25/96"))
+    assert not is_accepted(two_rules("5/32", "71/96", "25/96"))
+    assert not is_accepted(two_rules("7/32", "25/32", "25/96"))
+    assert not is_accepted(two_rules("7/32", "71/96", "7/32"))
 
 
 @pytest.mark.parametrize("path", [(), (0,), (1,)])

@@ -340,3 +340,48 @@ def test_only_the_last_rule_goes_without_a_test() -> None:
     )
     assert is_accepted(system)
     assert not is_accepted(changed(system, ((*SYSTEM, "rules"), rules[::-1]), (("sets",), sets[::-1])))
+
+
+def test_a_program_does_not_see_disturbances() -> None:
+    """u = -d would make up for any gust."""
+    system = changed(
+        closed_interval(["+", _HALF, _D, _U], {0: "1/2", 3: 1}),
+        ((*SYSTEM, "controls"), [["u", None, None]]),
+        ((*SYSTEM, "disturbances"), [["d", "-1/2", "1/2"]]),
+        ((*RULE, "then"), [0]),
+        ((*PROOF, "scale"), [[0, 1], [0, 1]]),
+        ((*PROOF, "saturation"), [[None, None]]),
+    )
+    assert is_accepted(system)
+    forged = changed(system, ((*RULE, "then"), [["negate", _D]]), ((*PROOF, "steps"), [step_of({0: "1/2"})]))
+    assert not is_accepted(forged)
+    assert not is_accepted(changed(forged, ((*SYSTEM, "disturbances"), [["d", -9, 9]])))
+
+
+def test_a_name_means_one_thing() -> None:
+    """x doubles; if x is the control as well, it seems to become 0."""
+    system = changed(
+        closed_interval(["*", 2, _U], {}),
+        ((*SYSTEM, "controls"), [["u", None, None]]),
+        ((*RULE, "then"), [0]),
+        ((*PROOF, "saturation"), [[None, None]]),
+    )
+    assert is_accepted(system)
+    twice = changed(system, ((*SYSTEM, "controls"), [["x", None, None]]), ((*SYSTEM, "next"), [["*", 2, X]]))
+    assert not is_accepted(twice)
+
+
+@pytest.mark.parametrize(("factor", "accepted"), [(9, True), (10, False)])
+def test_a_control_is_clipped_to_a_double(factor: int, accepted: bool) -> None:
+    """x becomes u = 1 clipped to 1/10, which is the double above: 10 x - 1 is above 0 there."""
+    beyond = [{"weights": [[4, 20]], "over": 1}, NOTHING, NOTHING]
+    system = changed(
+        closed_interval(_U, {}, barrier=["-", ["*", factor, X], 1], grows=factor, arithmetic="float64"),
+        ((*SYSTEM, "initial"), [[-1, 0]]),
+        ((*SYSTEM, "controls"), [["u", -1, "1/10"]]),
+        ((*RULE, "then"), [1]),
+        ((*PROOF, "covers"), [[[-1, 0]]]),
+        ((*PROOF, "saturation"), [[NOTHING, None]]),
+        ((*PROOF, "steps"), [beyond, [NOTHING] * 3]),
+    )
+    assert is_accepted(system) is accepted

@@ -81,10 +81,10 @@ def test_gusts_of_two_times_do_not_cancel() -> None:
 
 
 def test_a_shift_is_as_large_as_at_the_farther_end() -> None:
-    """x² from 3, moved by 1/2; the row 2 changes by nothing."""
+    """-x² from 3, moved by 1/2; the row 2 changes by nothing."""
     claim = closed_interval(X, {})
     system = read_system(claim["claim"]["system"], "exact")
-    square = ("*", ("name", "x"), ("name", "x"))
+    square = ("negate", ("*", ("name", "x"), ("name", "x")))
     for ends in ((-3, 1), (-1, 3)):
         domain = ((Fraction(ends[0]), Fraction(ends[1])),)
         for rows in ([square, Fraction(2)], [Fraction(2), square]):

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from surefoot.certify.checker.barrier.polynomial import Polynomial
+from surefoot.certify.checker.barrier.polynomial import Polynomial, constant, of_term
 from surefoot.certify.checker.barrier.rounding import Computed, computed
 from surefoot.certify.checker.barrier.shift import change
 from surefoot.certify.checker.number import Refused
@@ -83,3 +83,10 @@ def test_a_change_of_a_polynomial() -> None:
 
 
 _SIZES_OF_CHANGE = (Fraction(2), Fraction(5))
+
+
+def test_numbers_are_the_nearest_doubles() -> None:
+    assert of_term(Fraction(1, 10), {}, 1, True) == constant(Fraction(0.1), 1)
+    assert of_term(Fraction(1, 10), {}, 1, False) == constant(Fraction(1, 10), 1)
+    with pytest.raises(Refused, match="whole number"):
+        of_term(Fraction((1 << 53) + 1), {}, 1, True)
