@@ -71,9 +71,10 @@ def test_parts_of_the_starts_are_starts(halves: dict[str, Any]) -> None:
     system = halves["claim"]["system"]
     system["parts"] = [[[0, 1]]]
     assert "from 1 boxes of its starts" in check(halves).claim
-    system["initial"] = [[5, 6]]
-    with pytest.raises(BadCertificate, match="parts"):
-        check(halves)
+    for elsewhere in ([5, 6], [-1, "1/2"], ["1/2", 2]):
+        system["initial"] = [elsewhere]
+        with pytest.raises(BadCertificate, match="parts"):
+            check(halves)
 
 
 @pytest.mark.parametrize("hidden", ["\x1b[2K\raccepted: all is well", "\ud800"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
@@ -9,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surefoot.certify.checker.barrier.polynomial import Polynomial
+from surefoot.certify.checker.barrier.polynomial import Polynomial, constant, scale, variable
 from surefoot.certify.checker.barrier.positive import check_positive, is_semidefinite, surely_semidefinite
-from surefoot.certify.checker.number import Refused
+from surefoot.certify.checker.number import BadCertificate, Refused
 
 X = Polynomial({(1,): 1})
 
@@ -53,3 +54,32 @@ def test_semidefinite_is_as_the_principal_minors_say(entries: list[int]) -> None
     true = all(determinant([[whole[i][j] for j in c] for i in c]) >= 0 for c in chosen)
     assert is_semidefinite(rows) is true
     assert true or not surely_semidefinite(rows)
+
+
+def test_rounding_of_long_entries_leaves_room() -> None:
+    """Cut to 100 bits, the entry beside the diagonal loses nearly 1, which counts twice its size."""
+    short, unit = (1 << 50) - 1, 1 << 60
+    beside, last = (short + 1) * unit - 1, (short * short + 3) * unit
+    rows = [[unit], [beside, last]]
+    assert unit * last < beside * beside
+    assert not surely_semidefinite(rows)
+    assert not is_semidefinite(rows)
+
+
+def test_rounding_of_an_elimination_leaves_room() -> None:
+    """The determinant is -1; with quotients rounded down the elimination ends with 5, 1, 1."""
+    rows = [[5], [2, 1], [-1, -1, 1]]
+    assert not surely_semidefinite(rows)
+    assert not is_semidefinite(rows)
+
+
+def test_a_denominator_is_positive() -> None:
+    """-x and -1 are not shown where x >= 0, by -1 times what is."""
+    x, less = variable(0, 1), scale(variable(0, 1), Fraction(-1))
+    squares = {"of": [], "basis": [[0]], "gram": [[1]]}
+    check_positive(x, [x], {"weights": [[0, 1]], "over": 1}, 1)
+    check_positive(constant(1, 1), [], [squares | {"over": 1}], 1)
+    with pytest.raises(BadCertificate):
+        check_positive(less, [x], {"weights": [[0, 1]], "over": -1}, 1)
+    with pytest.raises(BadCertificate):
+        check_positive(constant(-1, 1), [], [squares | {"over": -1}], 1)
