@@ -21,6 +21,7 @@ from tests.laws.oracle.questions import (
     judge_runs,
 )
 from tests.laws.oracle.runs import RunTruth
+from tests.laws.oracle.terms import UndefinedError
 from tests.laws.oracle.traces import read_state
 
 from surefoot.cli import main
@@ -100,7 +101,7 @@ def look_at(model: Model, questions: list[Question], most: int = 1500) -> Case |
             else:
                 widened = None if wide is None else judge_runs(wide, question)
                 case.truths.append(Truth(judge_runs(graph, question), widened))
-        except AmbiguousError:
+        except (AmbiguousError, UndefinedError):  # the latter: a reward without a value somewhere
             case.truths.append(None)
     return case
 
