@@ -153,12 +153,10 @@ ROWS = (
             " --engine bmc",
             " --engine bmc --solver milp",
             " --engine induction --solver native",
-            " --engine predicates",
             " --abstract auto",
             " --report OUT/r.html --json OUT/r.json --certificate OUT/c.json",
         )
     ),
-    Row("deep-256", "check {} --property chance --engine statistical --eps 0.0001"),
     Row("deep-256", "starts {} --property low"),
     Row("deep-256", "invariant {} --property low --inductive s0<= 0 10"),
     Row("deep-256", "invariant {} --property low --tighten s1<= --between 0 1"),
@@ -186,15 +184,12 @@ ROWS = (
             "chance",
             "chance --engine explicit --tier interpreter",
             "safe",
-            "safe --engine bmc",
-            "safe --engine induction",
             "safe --engine predicates",
         )
     ),
     Row("automata-11", "shield {} --property never(n0=3)"),
     Row("control", "shield control/self-driving --degree 4"),
     Row("control", "shield control/eight-car-platoon --runs 1000"),
-    Row("control", "check control/self-driving --engine barrier"),
 )
 SHARED = (
     *(
@@ -203,16 +198,8 @@ SHARED = (
         for more in ("", " --engine statistical --uniform --eps 0.0001")
     ),
     *(
-        Row(f"ainncs/problems/{name}.toml", f"{command} {{}}")
+        Row(f"ainncs/problems/{name}.toml", "check {}")
         for name in ("acc", "airplane", "docking", "tora_relu", "unicycle")
-        for command in ("check", "starts", "shield")
-    ),
-    *(
-        Row(f"jani/plaja/{name}", "check {} --engine predicates")
-        for name in (
-            "icaps22/blocksworld/models/cost05/blocksworld_6_5.jani",
-            "icaps22/blocksworld/models/cost05/blocksworld_8_7.jani",
-        )
     ),
 )
 
