@@ -168,7 +168,7 @@ def compare_runs(
         if not truth.violated:
             found.append(Finding("wrong", "violated, but no run violates it"))
     elif kind == "vacuous":
-        by_form = "condition" in verdict["why"] and not truth.violated and not truth.trouble
+        by_form = "condition" in verdict["why"] and not truth.violated
         if not truth.vacuous and not by_form:
             found.append(Finding("wrong", f"vacuous ({verdict['why']}), but there are runs"))
     elif kind != "unknown":
