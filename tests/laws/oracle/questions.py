@@ -202,7 +202,7 @@ def in_trouble(
         if question.high is not None and depth >= question.high:
             return False
         early = depth < question.low
-        open_nodes = {n for n in level if early or (n in through and n not in goal)}
+        open_nodes = {n for n in level if n in through and (early or n not in goal)}
         if any(graph.nodes[n].trouble for n in open_nodes):
             return True
         level = {m for n in open_nodes for m in graph.nodes[n].successors()} - (set() if early else seen)
