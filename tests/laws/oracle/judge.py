@@ -165,7 +165,7 @@ def compare_runs(
                 Finding("wrong", f"holds up to {verdict['up_to']}, but violated after {truth.depth}")
             )
     elif kind == "violated":
-        if not truth.violated:
+        if not truth.violated and not truth.trouble:  # beside an error `look_closer` follows the trace itself
             found.append(Finding("wrong", "violated, but no run violates it"))
     elif kind == "vacuous":
         by_form = "condition" in verdict["why"] and not truth.violated
