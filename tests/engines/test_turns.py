@@ -107,7 +107,9 @@ class Resort(Telling):
 ESTIMATE = Estimated(Fraction(0), Fraction(1, 10), Fraction(19, 20), {})
 
 
-@pytest.mark.parametrize("failure", [LATE, Unknown(Reason.INCOMPLETE, "no"), Unsupported, MemoryError])
+@pytest.mark.parametrize(
+    "failure", [LATE, Unknown(Reason.INCOMPLETE, "no"), Unsupported, SolverFailure, MemoryError]
+)
 def test_an_estimate_is_the_last_resort(failure: Verdict | type[BaseException]) -> None:
     first, second = Telling("computing", (failure,)), Resort("estimating", (ESTIMATE,))
     answered = take_turns((second, first), counter(), Budget(60))

@@ -218,13 +218,14 @@ def write(
         write_report(results, report, quiet)
     except KeyboardInterrupt:
         cut = "interrupted: what is above is whole, but not every file of it was written"
-    if json_path == "-":
-        write_json(results, json_path, quiet, mark)
-    else:
-        for problem, result in results:
-            print(render(problem, result))
-        if mark:
-            say(mark)
+    finally:  # whatever happened to the files, the answer is told
+        if json_path == "-":
+            write_json(results, json_path, quiet, mark)
+        else:
+            for problem, result in results:
+                print(render(problem, result))
+            if mark:
+                say(mark)
     if cut:
         say(cut, error=json_path == "-")
     return worst([exit_code(result, problem) for problem, result in results] + [130] * bool(cut))

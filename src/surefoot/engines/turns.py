@@ -52,7 +52,7 @@ def take_turns(engines: Sequence[Engine], problem: Problem, budget: Budget) -> A
     before = Budget(OTHERS * budget.remaining(), budget.seed, budget.progress)
     try:
         first = _in_turns(others, problem, before)
-    except Unsupported as why:
+    except (Unsupported, SolverFailure) as why:
         first = Answered(Unknown(Reason.INCOMPLETE, str(why)), tuple(others))
     found = first.verdict
     if not (_is_cut_short(found) or isinstance(found, Unknown)) or _is_interrupted(found) or budget.spent():
