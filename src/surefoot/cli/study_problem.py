@@ -8,7 +8,7 @@ from inspect import signature
 from pathlib import Path
 from typing import Any
 
-from surefoot.cli.model import Loaded, flag_of
+from surefoot.cli.model import Loaded, flag_of, given_constants
 from surefoot.cli.output import sha256
 from surefoot.errors import InvalidProblem, did_you_mean
 from surefoot.formats.policy_file import load_policy
@@ -68,13 +68,10 @@ def _parameters(build: Any, constants: tuple[str, ...], model: str) -> Mapping[s
     """The keyword arguments of a problem that `--const NAME=VALUE` sets."""
     known = [p.name for p in signature(build).parameters.values() if p.default is not p.empty]
     given: dict[str, Any] = {}
-    for text in constants:
-        name, equals, value = (part.strip() for part in text.partition("="))
-        if not equals or name not in known:
+    for name, value in given_constants(constants).items():
+        if name not in known:
             fix = did_you_mean(name, known)
             raise InvalidProblem(f"`{model}` has no parameter `{name}`", fix=fix, where="--const")
-        if name in given:
-            raise InvalidProblem(f"`{name}` is given twice", fix="keep one of them", where="--const")
         term = parse_term(value)
         if not isinstance(term, Const) or isinstance(term.value, bool):
             raise InvalidProblem(f"`{value}` is not a number", where="--const")
