@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -297,7 +299,29 @@ def _write(path: Path, lines: Sequence[str]) -> Path:
     return path
 
 
-MAKERS: Mapping[str, Callable[[Path], Path | tuple[Path, Path]]] = {
+def write_foreign_barrier(folder: Path, size: int) -> tuple[Path | str, ...]:
+    """Somebody's barrier of degree four for the oscillators, and what it is about."""
+    model = write_polynomial(folder, size)
+    names = [f"v{i}" for i in range(size)]
+    terms = [f"{n}**4 + {n}**2" for n in names]
+    terms += [f"0.1*{n}**2*{m}**2" for n, m in zip(names, names[1:] + names[:1], strict=True)]
+    gains = [[[-2, *[0] * (size - 1)]]]
+    file = folder / f"foreign-{size}.json"
+    file.write_text(json.dumps({"barriers_le_0": [" + ".join(terms) + " - 4"], "K": gains}))
+    return file, "--problem", model
+
+
+def write_result(model: Path, asked: str) -> Path:
+    """A proof with a certificate of its own that takes the checker long; made once, without a limit."""
+    file = model.with_suffix(f".{asked}.json")
+    if not file.exists():
+        words = ["check", model.name, "--property", asked, "--timeout", "600", "--json", file.name]
+        command = [sys.executable, "-m", "surefoot", *words]
+        subprocess.run(command, cwd=model.parent, check=True, capture_output=True)
+    return file
+
+
+MAKERS: Mapping[str, Callable[[Path], Path | tuple[Path | str, ...]]] = {
     "planning-88": lambda folder: write_planning(folder, 88),
     "planning-212": lambda folder: write_planning(folder, 212),
     "grid-110": lambda folder: write_grid(folder, 110),
@@ -308,4 +332,7 @@ MAKERS: Mapping[str, Callable[[Path], Path | tuple[Path, Path]]] = {
     "wide-512": lambda folder: write_specification(folder, 512, 5),
     "polynomial-6": lambda folder: write_polynomial(folder, 6),
     "automata-11": lambda folder: write_automata(folder, 11, 4),
+    "proved-ridge": lambda folder: write_result(write_ridge(folder, 150), "chance"),
+    "proved-grid": lambda folder: write_result(write_grid(folder, 90), "safe"),
+    "foreign-12": lambda folder: write_foreign_barrier(folder, 12),
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from benchmarks.deadlines import ANSWERS, ROWS, Row, Timed, timed
+from benchmarks.deadlines import ANSWERS, ROWS, Row, Timed, slowest_expectation, timed
 
 SECONDS = 1.0
 GRACE = 6.0  # seconds: generous, and still less than each of these took before they were given the clock
@@ -35,3 +35,16 @@ def test_late_rows_are_seen() -> None:
     assert row(22.5, 22.5).late
     assert not row(30.0, 3.0).late  # the machine was busy: a tenth of a processor
     assert row(60.0, 6.0).late
+
+
+def test_the_time_of_a_study_is_that_of_each_expectation() -> None:
+    told = {
+        "rows": [
+            {"problem": "a", "engine": "bmc", "seconds": 3.0},
+            {"problem": "b", "engine": "induction", "seconds": 9.0},
+        ]
+    }
+    found = slowest_expectation(Row("study", "study toy --compare --json"), 5.0, 12.0, 12.0, 0, told)
+    assert found.wall == 9.0
+    assert found.late
+    assert "b (induction)" in found.said

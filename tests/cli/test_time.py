@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -107,3 +108,15 @@ def test_what_cannot_be_meant_is_refused(command: Command, options: tuple[str, .
     assert out == ""
     assert said in error
     assert error.count("\n") == 1
+
+
+def test_a_certificate_that_takes_too_long_is_not_certified(
+    command: Command, spring: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There is a result, and a word for what is not known of it."""
+    result = tmp_path / "result.json"
+    assert command("check", spring, "--engine", "barrier", "--time", "steps", "--json", result)[0] == 0
+    monkeypatch.setattr("surefoot.cli.commands.certify.check", lambda *_, **__: time.sleep(60))
+    code, out, _ = command("certify", result, "--timeout", "0.1")
+    assert code == 3
+    assert out == "not certified: result.json: the time ended before it was checked\n"

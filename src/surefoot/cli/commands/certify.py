@@ -32,6 +32,7 @@ from surefoot.verdict.threshold import answer_threshold
 from surefoot.verdict.verdict import Exact, Found, PerStart, Proved, Violated
 from surefoot.verdict.words import cut_short, statement
 from surefoot.visible import make_visible
+from surefoot.work.alarm import Late
 
 
 @click.command()
@@ -65,8 +66,6 @@ def certify(
     Exit 0 if every verdict's evidence is confirmed, 1 if some evidence is refuted, 3 if a verdict has no
     evidence that can be checked.
     """
-    worst = 0
-    near = base or result.parent
     if problem is not None:
         if base is not None:
             raise InvalidProblem("the problem is named by --problem", fix="leave it out", where="--base")
@@ -76,6 +75,17 @@ def certify(
         return certify_foreign(result, problem, seconds, seed, json_path, certificate, quiet, trust_python)
     others = {"--seed": "seed", "--json": "json_path", "--certificate": "certificate"}
     refuse_given(others, "without --problem: it is about somebody else's barriers")
+    try:
+        return _certify_file(result, base, trust_python)
+    except Late:
+        say_judgement("not certified", result.name, "the time ended before it was checked")
+        return CODES["not certified"]
+
+
+def _certify_file(result: Path, base: Path | None, trust_python: bool) -> int:
+    """The exit code for all results of a file, or for the certificate that it is."""
+    worst = 0
+    near = base or result.parent
     data = read_json(result)
     if is_foreign(data):
         fix = "say what they are about: --problem MODEL"
