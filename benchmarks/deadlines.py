@@ -29,6 +29,7 @@ from typing import IO, Any
 from benchmarks.late_models import MAKERS
 
 PATIENCE = 120.0  # seconds after the deadline, until a process is killed
+PATIENCE_WITH_STUDIES = 1800.0  # they have many deadlines
 ANSWERS = (0, 1, 3)
 BEGUN = "begun:"
 PROGRAM = f"""
@@ -258,7 +259,8 @@ def timed(row: Row, seconds: float, folder: Path, shared: Path | None) -> Timed:
         process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=output, stderr=errors, start_new_session=True
         )
-        killer = Timer(seconds + PATIENCE, process.kill)
+        patience = PATIENCE_WITH_STUDIES if row.command == "study" else PATIENCE
+        killer = Timer(seconds + patience, process.kill)
         killer.start()
         _, status, used = os.wait4(process.pid, 0)
         killer.cancel()
@@ -267,7 +269,7 @@ def timed(row: Row, seconds: float, folder: Path, shared: Path | None) -> Timed:
         said = (told or [one for one in lines if not one.startswith(BEGUN)] or [""])[0]
     begun, before = next(
         (map(float, one.split()[1:]) for one in lines if one.startswith(BEGUN)),
-        (ended - seconds - PATIENCE, 0.0),
+        (ended - seconds - patience, 0.0),
     )
     processor = used.ru_utime + used.ru_stime - before
     wall = ended - begun

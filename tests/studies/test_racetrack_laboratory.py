@@ -1,6 +1,8 @@
 """Tracks made from tracks, the end-cell variant, hand-made and random drivers, export, figures."""
 
+import json
 from collections import deque
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from random import Random
@@ -11,6 +13,7 @@ import pytest
 from surefoot.cli.commands.heatmap import study_figures
 from surefoot.compile import explore
 from surefoot.engines.explicit import Explicit
+from surefoot.engines.protocol import Engine
 from surefoot.errors import InvalidProblem
 from surefoot.formats.jani import read_jani, write_jani
 from surefoot.formats.track import FREE, GOAL, START, WALL, Track, parse_track
@@ -35,7 +38,7 @@ from surefoot.studies.racetrack.model import ACCELERATIONS, environment, inside,
 from surefoot.studies.racetrack.policies import careful_policy, reactive_policy
 from surefoot.studies.racetrack.problem import bend, goal_probability
 from surefoot.studies.racetrack.track import TRACKS, shipped_track
-from surefoot.verdict.verdict import Exact, PerStart
+from surefoot.verdict.verdict import Exact, PerStart, Reason, Result, Unknown
 from surefoot.work.budget import Budget
 
 SIZES = {"small": (12, 35), "big": (33, 30), "ring": (45, 50)}
@@ -292,3 +295,33 @@ def test_a_figure_is_drawn_and_measured(tmp_path, monkeypatch, capsys) -> None: 
         figures("racetrack").figure("7")
     with pytest.raises(InvalidProblem, match="has no figures"):
         figures("toy")
+
+
+def test_a_figure_without_time_leaves_its_claims_open(monkeypatch, capsys) -> None:  # type: ignore[no-untyped-def]
+    """It is no error of the command, and what else was asked is still told."""
+    track = bend()
+
+    def build() -> Problem:
+        return Problem("tiny", environment(track, anywhere=True), careful_policy(track), QUESTIONS["goal"])
+
+    def late(name: str) -> PanelOf:
+        return PanelOf(name, name, build)
+
+    made = {name: FigureOf(name, name, (late(name),), columns=1) for name in ("first", "second")}
+    measures = {"least": lambda f: min(float(v.estimate) for p in f.values() for _, v in p)}
+    claims = tuple(Claim(name, "least", "paper", "says", at_least=0.0) for name in made)
+    monkeypatch.setattr(study_figures, "figures", lambda _: Figures(made, measures, claims))
+    asked = study_figures._ask
+
+    def answer(problem: Problem, engine: Engine, budget: Budget) -> Result:
+        result = asked(problem, engine, budget)
+        monkeypatch.setattr(study_figures, "_ask", asked)
+        return replace(result, verdict=Unknown(Reason.TIMEOUT, "the time ended"))
+
+    monkeypatch.setattr(study_figures, "_ask", answer)
+    how = study_figures.Sampling("explicit", {}, 60.0, 0)
+    assert study_figures.drawn_figures("racetrack", ["all"], how, None, lambda _: None, True) == 3
+    told = json.loads(capsys.readouterr().out)
+    assert [claim["answer"] for claim in told["claims"]] == ["unknown", "met"]
+    assert told["claims"][0]["measured"] is None
+    assert told["not made"] == {"first": "tiny: unknown (timeout): the time ended"}

@@ -94,15 +94,22 @@ class Claim:
     note: str = ""
 
 
+class Unmeasured(Exception):
+    """A panel has not all of its values, so that nothing can be measured in its figure."""
+
+
 @dataclass(frozen=True, slots=True)
 class Checked:
+    """`missing`: why there is no measure, and so no judgement either."""
+
     claim: Claim
-    measured: float
+    measured: float | None
     as_recorded: bool  # within its bounds
+    missing: str = ""
 
     @property
     def answer(self) -> str:
-        return judge_claim(self.as_recorded, self.claim.differs)
+        return "unknown" if self.missing else judge_claim(self.as_recorded, self.claim.differs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +175,7 @@ def values(table: PerStart) -> Values:
             case Exact(low, high) if low is not None and high is not None:
                 found.append((state, Value(low, high)))
             case _:
-                raise InvalidProblem("a start has no value", fix="give more time with --timeout")
+                raise Unmeasured("a start has no value")
     return found
 
 
@@ -178,6 +185,11 @@ def check(
     """Every claim about a figure, measured."""
     wanted = (c for c in all_of.claims if c.figure == figure.name)
     return tuple(judged(c, all_of.measures[c.measure](found)) for c in wanted)
+
+
+def leave_open(figure: FigureOf, all_of: Figures, why: str) -> tuple[Checked, ...]:
+    """Every claim about a figure that could not be made."""
+    return tuple(Checked(c, None, False, why) for c in all_of.claims if c.figure == figure.name)
 
 
 def judged(claim: Claim, number: float) -> Checked:

@@ -24,6 +24,7 @@ from surefoot.cli.commands.heatmap.study_figures import (
     claim_facts,
     claims_text,
     drawn_figures,
+    exit_code,
 )
 from surefoot.cli.commands.shield.campaign import Size
 from surefoot.cli.commands.shield.made import as_result, make, shapes_for
@@ -248,7 +249,7 @@ def study(
         print(json.dumps({"study": name, "rows": [_row_facts(r) for r in rows], **told}, indent=1))
     else:
         print("\n".join(part for part in (_table(rows, claims), claims_text(claims)) if part))
-    return 0 if all(r.as_recorded for r in rows) and all(c.as_recorded for c in claims) else 1
+    return exit_code(claims) if all(r.as_recorded for r in rows) else 1
 
 
 def _refuse_unused(name: str | None, wanted: Sequence[str], table: int | None) -> None:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.resources import files
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +80,7 @@ def drawn_abstractions(
                 "kind": "abstractions",
                 **documents[-1],
                 "missing": len(made.missing),
-                "claims": list(map(_claim, made.claims)),
+                "claims": list(map(claim_facts, made.claims)),
             }
             deliver_file(stem.with_suffix(".svg"), partial(picture, figure, runs, mark))
             deliver_file(stem.with_suffix(".json"), partial(json_text, data))
@@ -89,7 +88,7 @@ def drawn_abstractions(
             print(_table(figure, runs) + (f"\n{mark}; no claim is judged" if mark else ""))
     if as_json:
         told: dict[str, Any] = {"study": "racetrack", "figures": documents}
-        told |= {"interrupted": True} if missing else {"claims": list(map(_claim, checked))}
+        told |= {"interrupted": True} if missing else {"claims": list(map(claim_facts, checked))}
         print(json.dumps({**told, "missing": len(missing)}, indent=1))
     elif checked and not missing:
         print(claims_text(checked))
@@ -147,11 +146,6 @@ def _checked(
 ) -> list[Checked]:
     wanted = {figure.name, f"{figure.name}, {PAPER}"} if all_there else {figure.name}
     return [judged(c, MEASURES[c.measure](runs)) for c in claims if c.figure in wanted]
-
-
-def _claim(checked: Checked) -> dict[str, Any]:
-    facts = claim_facts(checked)
-    return facts if isfinite(checked.measured) else {**facts, "measured": None}
 
 
 def _table(figure: AbstractionFigure, runs: Sequence[Run]) -> str:

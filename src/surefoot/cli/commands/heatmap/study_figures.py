@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +28,11 @@ from surefoot.studies.figures import (
     FigureOf,
     Figures,
     PanelOf,
+    Unmeasured,
     check,
     figures,
     has_figures,
+    leave_open,
     recipe_curve,
 )
 from surefoot.studies.figures import values as values_of
@@ -52,10 +55,11 @@ class Sampling:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A figure and what was measured in it."""
+    """A figure and what was measured in it; `missing`: why there is none."""
 
-    picture: Figure | tuple[Scene, ...]
+    picture: Figure | tuple[Scene, ...] | None
     claims: tuple[Checked, ...]
+    missing: str = ""
 
 
 def drawn_figures(
@@ -66,12 +70,19 @@ def drawn_figures(
     tell: Callable[[str], None],
     as_json: bool,
 ) -> int:
-    """Draw figures and print what was measured. Exit 0 if every claim about them is as recorded, else 1."""
+    """Draw figures and print what was measured.
+
+    Exit 0 if every claim about them is as recorded, 1 if one is not, 3 if a figure had not enough time.
+    """
     checked: list[Checked] = []
     done: list[str] = []
+    missing: dict[str, str] = {}
     try:
         for name, made in made_figures(study, names, how, tell):
             checked += made.claims
+            if made.picture is None:
+                missing[name] = made.missing
+                continue
             _write(made.picture, study, name, folder, as_json)
             done.append(name)
     except KeyboardInterrupt:  # a figure is made whole or not at all
@@ -80,10 +91,19 @@ def drawn_figures(
         print(json.dumps({"study": study, "interrupted": mark, "made": done}, indent=1) if as_json else mark)
         return 130
     if as_json:
-        print(json.dumps({"study": study, "claims": [claim_facts(c) for c in checked]}, indent=1))
+        told = {"not made": missing} if missing else {}
+        print(json.dumps({"study": study, "claims": [claim_facts(c) for c in checked], **told}, indent=1))
     else:
-        print(claims_text(checked))
-    return 0 if all(c.as_recorded for c in checked) else 1
+        lines = [f"figure {name} is not made: {why}; give more --timeout" for name, why in missing.items()]
+        print("\n".join(part for part in (claims_text(checked), join_visible(lines)) if part))
+    return exit_code(checked, bool(missing))
+
+
+def exit_code(checked: Sequence[Checked], missing: bool = False) -> int:
+    """1 if a claim is not as recorded; 3 if none is, but one is open."""
+    if any(not c.as_recorded and not c.missing for c in checked):
+        return 1
+    return 3 if missing or any(c.missing for c in checked) else 0
 
 
 def made_figures(
@@ -119,7 +139,10 @@ def make_figure(
         engine = sampled if panel.sampled or panel.quantity == "effort" else computed
         problem = panel.problem()
         found.append((panel, problem, _ask(problem, engine, Budget(how.seconds, how.seed, tell))))
-    tables = {panel.name: values_of(_table(result)) for panel, _, result in found}
+    try:
+        tables = {panel.name: values_of(_table(result)) for panel, _, result in found}
+    except Unmeasured as error:
+        return Made(None, leave_open(wanted, all_of, str(error)), str(error))
     claims = check(wanted, all_of, tables)
     return Made(_picture(wanted, found, study), claims)
 
@@ -137,7 +160,7 @@ def _table(result: Result) -> PerStart:
         case PerStart() as table:
             return table
         case Unknown(reason, detail):
-            raise InvalidProblem(f"{result.problem}: unknown ({reason.value}): {detail}", fix="use --timeout")
+            raise Unmeasured(f"{result.problem}: unknown ({reason.value}): {detail}")
         case other:
             raise InvalidProblem(f"{result.problem}: `{type(other).__name__.lower()}` is no table of starts")
 
@@ -199,7 +222,9 @@ def _write(
 
 
 def claim_facts(checked: Checked) -> dict[str, Any]:
-    found = {"measured": checked.measured, "as_recorded": checked.as_recorded}
+    measured = checked.measured if checked.measured is not None and isfinite(checked.measured) else None
+    found: dict[str, Any] = {"measured": measured, "as_recorded": checked.as_recorded}
+    found |= {"missing": checked.missing} if checked.missing else {}
     return asdict(checked.claim) | found | {"met": checked.answer == "met", "answer": checked.answer}
 
 
@@ -213,6 +238,7 @@ def claims_text(checked: Sequence[Checked]) -> str:
         before = f"; {claim.found:g} when written" if claim.found is not None else ""
         lines.append(f"{one.answer:<7} figure {claim.figure}: {claim.measure}")
         lines.append(f"  paper     {claim.paper}: {claim.says}")
-        lines.append(f"  measured  {one.measured:.4g} (expected {' and '.join(ends)}{before})")
+        measured = one.missing if one.measured is None else f"{one.measured:.4g}"
+        lines.append(f"  measured  {measured} (expected {' and '.join(ends)}{before})")
         lines += [f"  note      {claim.note}"] if claim.note else []
     return join_visible(lines)
