@@ -6,6 +6,7 @@ import pytest
 from tests.studies.end_cells import abstract_states, counted_states
 
 from surefoot.engines.predicates import Predicates
+from surefoot.studies.figures import Claim, judged
 from surefoot.studies.racetrack.abstraction import (
     ABSTRACTIONS,
     Instance,
@@ -14,7 +15,7 @@ from surefoot.studies.racetrack.abstraction import (
     solvable,
     starts,
 )
-from surefoot.studies.racetrack.abstraction_runs import MEASURES, run
+from surefoot.studies.racetrack.abstraction_runs import MEASURES, Run, run
 from surefoot.studies.racetrack.track import shipped_track
 from surefoot.verdict.artifact import AbstractGraph
 from surefoot.work.budget import Budget
@@ -56,3 +57,33 @@ def test_measures_of_a_figure() -> None:
     assert MEASURES["least rise of the number of abstract states over predicates"](runs) > 2
     assert MEASURES["abstract states with all predicates, per most"](runs) < 0.2
     assert {i.width for i in ABSTRACTIONS["pa-1"].instances} == {16, 24, 32, 64}
+
+
+def test_an_abstraction_that_was_stopped_measures_nothing() -> None:
+    """Its number of states so far, or none at all, is not that of the abstraction."""
+    runs = [
+        Run(
+            Instance(16, predicates, starts),
+            "pa",
+            predicates < 9,
+            True,
+            0 if predicates == 9 else 5,
+            1,
+            1,
+            9,
+            7.0,
+            0.1,
+            (),
+        )
+        for predicates in (4, 9)
+        for starts in (101, 1001)
+    ]
+    claim = Claim("pa", "m", "paper", "says", at_least=0.0)
+    for measure in (
+        "least rise of the number of abstract states over predicates",
+        "abstract states with all predicates, per most",
+        "growth of abstract states after the first hundred random starts",
+    ):
+        checked = judged(claim, MEASURES[measure](runs))
+        assert (checked.measured, checked.answer) == (None, "unknown"), measure
+        assert judged(claim, MEASURES[measure](runs[:2])).answer == "met"

@@ -13,6 +13,7 @@ from fractions import Fraction
 from importlib import import_module
 from importlib.resources import files
 from importlib.util import find_spec
+from math import isnan
 from typing import Any, Literal, TypeAlias
 
 from surefoot.errors import InvalidProblem, did_you_mean
@@ -193,6 +194,8 @@ def leave_open(figure: FigureOf, all_of: Figures, why: str) -> tuple[Checked, ..
 
 
 def judged(claim: Claim, number: float) -> Checked:
-    """A claim and what was measured: is it within its bounds?"""
+    """A claim and what was measured: is it within its bounds? Not a number: it was not measured."""
+    if isnan(number):
+        return Checked(claim, None, False, "nothing was finished that could tell")
     enough = claim.at_least is None or number >= claim.at_least
     return Checked(claim, number, enough and (claim.at_most is None or number <= claim.at_most))

@@ -93,16 +93,23 @@ def _lines(runs: Runs) -> dict[tuple[int, int], list[Run]]:
     return found
 
 
-def _rise(line: Sequence[Run]) -> float:
-    return max(r.states for r in line) / line[0].states
+def _least_rise(runs: Runs) -> float:
+    """Of the number of abstract states over predicates; an abstraction that was stopped has no number."""
+    if not all(r.finished for r in _native(runs)):
+        return nan
+    return min(max(r.states for r in line) / line[0].states for line in _lines(runs).values())
 
 
-def _fall(line: Sequence[Run]) -> float:
-    return line[-1].states / max(r.states for r in line)
+def _greatest_fall(runs: Runs) -> float:
+    if not all(r.finished for r in _native(runs)):
+        return nan
+    return max(line[-1].states / max(r.states for r in line) for line in _lines(runs).values())
 
 
 def _growth(runs: Runs) -> float:
     """Most abstract states from all starts, per abstract state from the first hundred random ones."""
+    if not all(r.finished for r in _native(runs)):
+        return nan
     by = {(r.instance.width, r.instance.predicates, r.instance.starts): r.states for r in _native(runs)}
     last = max(s for *_, s in by)
     return max(n / by[w, p, 101] for (w, p, s), n in by.items() if s == last)
@@ -137,10 +144,8 @@ MEASURES: Mapping[str, Measured] = {
         sum(r.finished and r.exact for r in _native(runs)) / len(_native(runs))
     ),
     "most seconds of the default": lambda runs: max(r.seconds for r in _native(runs)),
-    "least rise of the number of abstract states over predicates": lambda runs: min(
-        map(_rise, _lines(runs).values())
-    ),
-    "abstract states with all predicates, per most": lambda runs: max(map(_fall, _lines(runs).values())),
+    "least rise of the number of abstract states over predicates": _least_rise,
+    "abstract states with all predicates, per most": _greatest_fall,
     "growth of abstract states after the first hundred random starts": _growth,
     "abstract states of PA+Marabou per exact one": _precision,
     "share where PA+Marabou is not slower than PA+BB(Marabou)": lambda runs: _in_order(

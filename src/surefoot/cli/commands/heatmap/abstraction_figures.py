@@ -12,7 +12,7 @@ from typing import Any
 
 from surefoot.cli.commands.heatmap.abstractions_made import Wanted, carry_out
 from surefoot.cli.commands.heatmap.stored_runs import StoredRuns, stored_runs
-from surefoot.cli.commands.heatmap.study_figures import claim_facts, claims_text
+from surefoot.cli.commands.heatmap.study_figures import claim_facts, claims_text, exit_code
 from surefoot.cli.output import deliver_file
 from surefoot.cli.screen import say
 from surefoot.engines.predicates.configurations import CONFIGURATIONS
@@ -98,7 +98,7 @@ def drawn_abstractions(
         )
         say(f"interrupted: {len(missing)} runs are missing; {rest}", error=True)
         return 130
-    return 0 if all(c.as_recorded for c in checked) else 1
+    return exit_code(checked)
 
 
 def json_text(data: dict[str, Any]) -> str:

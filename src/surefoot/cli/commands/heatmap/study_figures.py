@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -222,8 +221,7 @@ def _write(
 
 
 def claim_facts(checked: Checked) -> dict[str, Any]:
-    measured = checked.measured if checked.measured is not None and isfinite(checked.measured) else None
-    found: dict[str, Any] = {"measured": measured, "as_recorded": checked.as_recorded}
+    found: dict[str, Any] = {"measured": checked.measured, "as_recorded": checked.as_recorded}
     found |= {"missing": checked.missing} if checked.missing else {}
     return asdict(checked.claim) | found | {"met": checked.answer == "met", "answer": checked.answer}
 
