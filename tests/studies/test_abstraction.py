@@ -15,7 +15,7 @@ from surefoot.studies.racetrack.abstraction import (
     solvable,
     starts,
 )
-from surefoot.studies.racetrack.abstraction_runs import MEASURES, Run, run
+from surefoot.studies.racetrack.abstraction_runs import DEFAULT, MEASURES, Run, run
 from surefoot.studies.racetrack.track import shipped_track
 from surefoot.verdict.artifact import AbstractGraph
 from surefoot.work.budget import Budget
@@ -64,7 +64,7 @@ def test_an_abstraction_that_was_stopped_measures_nothing() -> None:
     runs = [
         Run(
             Instance(16, predicates, starts),
-            "pa",
+            DEFAULT,
             predicates < 9,
             True,
             0 if predicates == 9 else 5,

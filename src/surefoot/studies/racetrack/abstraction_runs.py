@@ -93,22 +93,26 @@ def _lines(runs: Runs) -> dict[tuple[int, int], list[Run]]:
     return found
 
 
+def _all_finished(runs: Runs) -> bool:
+    return bool(_native(runs)) and all(r.finished for r in _native(runs))
+
+
 def _least_rise(runs: Runs) -> float:
     """Of the number of abstract states over predicates; an abstraction that was stopped has no number."""
-    if not all(r.finished for r in _native(runs)):
+    if not _all_finished(runs):
         return nan
     return min(max(r.states for r in line) / line[0].states for line in _lines(runs).values())
 
 
 def _greatest_fall(runs: Runs) -> float:
-    if not all(r.finished for r in _native(runs)):
+    if not _all_finished(runs):
         return nan
     return max(line[-1].states / max(r.states for r in line) for line in _lines(runs).values())
 
 
 def _growth(runs: Runs) -> float:
     """Most abstract states from all starts, per abstract state from the first hundred random ones."""
-    if not all(r.finished for r in _native(runs)):
+    if not _all_finished(runs):
         return nan
     by = {(r.instance.width, r.instance.predicates, r.instance.starts): r.states for r in _native(runs)}
     last = max(s for *_, s in by)
