@@ -36,10 +36,7 @@ COMMANDS: dict[str, tuple[int, tuple[str, ...]]] = {
     "violated": (1, ("check", "{walk}", "--property", "nie ∞")),
     "proved": (0, ("check", "{walk}", "--property", "sicher")),
     "value": (0, ("check", "{walk}", "--property", "wie oft")),
-    "no engine": (
-        3,
-        ("check", "{walk}", "--property", "sicher", "--engine", "predicates", "--timeout", "1e-9"),
-    ),
+    "unknown": (3, ("check", "{walk}", "--property", "nie ∞", "--engine", "explicit", "--max-states", "2")),
     "json": (1, ("check", "{walk}", "--property", "nie ∞", "--json", "-")),
     "starts": (1, ("starts", "{walk}", "--property", "nie ∞")),
     "optimum": (0, ("optimum", "{walk}", "--property", "wie oft")),
@@ -117,8 +114,8 @@ def test_no_encoding_loses_an_answer(
 
 
 def timed(line: str) -> bool:
-    """Seconds differ from run to run, and so does what the clock has ended."""
-    return re.search(r"[0-9] s\b|seconds|ended before", line) is not None or '"' in line
+    """Seconds differ from run to run."""
+    return re.search(r"[0-9] s\b|seconds", line) is not None or '"' in line
 
 
 @pytest.mark.parametrize(
